@@ -48,7 +48,7 @@ describe('createPatient 201', () => {
     expect(await storedOf(partner, body.user_id)).toMatchObject({ ...unchanged, sex, address1, postal });
   });
 
-  it('stores ids in lower case', async () => {
+  it('stores an id in lower case that was sent in upper case', async () => {
     const { body } = await create(patientBody({ stateId: optional.stateId.toUpperCase() }));
     expect(body.stateId).toBe(optional.stateId);
   });

@@ -107,7 +107,7 @@ describe('getEncounter 304', () => {
   });
 });
 
-it('getEncounter 400 names the ways to name an encounter', async () => {
+it('getEncounter 400 says how to identify an encounter', async () => {
   const { body } = await get('ORD-100123');
   const detail = 'must be the number of an encounter, its gfe_no or its id, for example 100123 or GFE-100123';
   expect(body.errors).toEqual([{ parameter: 'encounter_id', code: 'pattern', detail }]);

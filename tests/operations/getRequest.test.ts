@@ -27,7 +27,7 @@ const countOf = ({ tenantId }: Partner): Promise<number> =>
   harness.domain.db.prisma.sandboxExchange.count({ where: { tenantId } });
 
 describe('getRequest 200', () => {
-  it('shows path, query and bodies as they were sent, of refused requests, too', async () => {
+  it('shows path, query and bodies as sent, also of a refused request', async () => {
     const partner = await newPartner(harness, 'sandbox');
     const sent = patientBody({ email: 'found@example.com' });
     const created = await call(harness, 'POST /clients', { ...partner, json: sent });
@@ -102,7 +102,7 @@ describe('getRequest 404', () => {
     expectProblem(await get(partner, asked), 404, 'request_not_found');
   });
 
-  it('keeps no token request, none of the workbench, and none that could not be kept, which is answered', async () => {
+  it('keeps no token request and none of the workbench, and answers a request that cannot be kept', async () => {
     const partner = await newPartner(harness, 'sandbox');
     await newToken(harness, partner);
     const headers = { 'X-Request-Id': `facade00${randomUUID().slice(8)}` };
@@ -119,7 +119,7 @@ describe('getRequest 404', () => {
     expect(await countOf(live)).toBe(0);
   });
 
-  it('loses all requests by a reset, and by the erasure of a patient', async () => {
+  it('forgets all requests after the erasure of a patient, and after a reset', async () => {
     const partner = await newPartner(harness, 'sandbox');
     const patientId = await newPatient(harness, partner);
     expect(await countOf(partner)).toBeGreaterThan(0);

@@ -7,7 +7,7 @@ const harness = await openHarness();
 const partner = await newPartner(harness);
 
 describe('listDeaSchedules 200', () => {
-  it('lists the schedules, the strictest first, by whose ids listProducts shows a code', async () => {
+  it('lists the schedules, the strictest first, and listProducts shows the code of each id', async () => {
     const { status, body } = await call(harness, 'GET /reference/dea-schedules', { token: partner.token });
     expect([status, body]).toEqual([200, { data: deaSchedules }]);
     expect(deaSchedules.map(({ code }) => code)).toEqual(['C-II', 'C-III', 'C-IV', 'C-V']);

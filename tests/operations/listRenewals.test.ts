@@ -44,7 +44,7 @@ describe('listRenewals 200', () => {
     expect(numbers(await list(token, { clinicId }))).toEqual([encounter_id]);
   });
 
-  it('leaves out approvals with a successor, or that have ended', async () => {
+  it('omits an approval after a later decision about its treatments', async () => {
     const partner = await newPartner(harness);
     const first = await completedEncounter(harness, partner);
     const { patientId, clinicId, treatmentIds } = first;

@@ -9,7 +9,7 @@ const list = (query = '', { token }: Pick<Partner, 'token'> = partner): Promise<
   call(harness, `GET /reference/states${query}`, { token });
 
 describe('listStates 200', () => {
-  it('lists states by name, whose ids a patient accepts', async () => {
+  it('lists the states sorted by name, and createPatient accepts their ids', async () => {
     const { status, body } = await list();
     expect([status, body.data.length]).toEqual([200, 56]);
     const names = body.data.map(({ name }: { name: string }) => name);

@@ -27,7 +27,7 @@ describe('listWebhookEndpoints 200', () => {
     ['PATCH', ''],
     ['POST', '/rotate-secret'],
   ])(
-    'shows the endpoint of a deactivated client to its own no more after another client %s %s',
+    'hides an endpoint of a deactivated client from that client after another client has sent %s %s',
     async (method, path) => {
       const colleague = await newClient(harness, partner.tenantId);
       const { id } = await newEndpoint(harness, colleague);

@@ -13,7 +13,7 @@ const statusOf = async (encounter: Answer['body'], owner = partner): Promise<str
   (await verify(codeOf(encounter, owner))).body.status;
 
 describe('verifyCertificate 200', () => {
-  it('says without a token what a certificate is worth, and nothing about the patient', async () => {
+  it('returns the status of a certificate without a token, and no data of the patient', async () => {
     const clinicId = await newClinic(harness, partner, { legalName: 'Verified Clinic LLC' });
     const encounter = await completedEncounter(harness, partner, { clinicId });
     const { status, headers, body } = await verify(codeOf(encounter));
@@ -28,7 +28,7 @@ describe('verifyCertificate 200', () => {
     });
   });
 
-  it('says that all approvals were revoked, ended by a later decision or expired', async () => {
+  it('returns revoked or expired if no approval is in force', async () => {
     const revoked = await completedEncounter(harness, partner);
     const [{ categoryId, subcategoryId }] = revoked.gfe_data;
     const json = { reviewerRef: reviewer, items: [{ categoryId, subcategoryId }], reason: 'Overlooked.' };
@@ -46,7 +46,7 @@ describe('verifyCertificate 200', () => {
     expect(body).toMatchObject({ status: 'expired', valid_until: null });
   });
 
-  it('follows the clock of a sandbox, and names it as such', async () => {
+  it('follows the clock of a sandbox, and says that it is a sandbox', async () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const encounter = await completedEncounter(harness, sandbox);
     expect((await verify(codeOf(encounter, sandbox))).body).toMatchObject({ status: 'valid', sandbox: true });

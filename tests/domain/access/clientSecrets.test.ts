@@ -194,7 +194,7 @@ describe('issueToken', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('records the time of use for the secret and the client once an hour', async () => {
+  it('records the time of use for the secret and the client at most once an hour', async () => {
     const client = await unusedClient();
     const noted = async () => [(await clientOf(client)).lastUsedAt, (await secretsOf(client))[0]?.lastUsedAt];
     expect(await noted()).toEqual([null, null]);

@@ -167,7 +167,7 @@ describe('permissions', () => {
     expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
   };
 
-  it('grant with admin:clinic no other operation than listClinics', async () => {
+  it('grant with admin:clinic clinics, but no products, patients or encounters', async () => {
     const { token } = await newClient(harness, partner.tenantId, ['admin:clinic']);
     expect((await listClinics(token)).status).toBe(200);
     for (const target of ['GET /tenants/products', 'GET /clients?email=a@example.com', 'GET /encounters/1']) {

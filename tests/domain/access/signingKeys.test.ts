@@ -114,7 +114,7 @@ describe('the start', () => {
     await expect(start(environment)).rejects.toThrow(/^SIGNING_KEYS_FILE cannot be used: .*keys\.json/);
   });
 
-  it('fails when PDF_FALLBACK_FONT is no font, too', async () => {
+  it('fails when PDF_FALLBACK_FONT does not name a font', async () => {
     const environment = { DATA_DIR: join(file, '..'), PDF_FALLBACK_FONT: '/nowhere.ttf' };
     await expect(start(environment)).rejects.toThrow('PDF_FALLBACK_FONT cannot be used: ');
   });

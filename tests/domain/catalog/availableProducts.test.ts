@@ -31,7 +31,7 @@ describe('products available at a clinic (R-25)', () => {
     expect(namesOf(await at(there))).toEqual(['anywhere', 'both', 'no longer here, but there', 'there']);
   });
 
-  it('are listed with all their entries, including those of other clinics', async () => {
+  it('are listed with all entries of clinicAvailability, including those of other clinics', async () => {
     const [both] = (await at(here, '&search=both')).data;
     const clinics = both.clinicAvailability.map(({ clinicId }: { clinicId: string }) => clinicId);
     expect(clinics.sort()).toEqual([here, there].sort());

@@ -30,7 +30,7 @@ describe('the standing of a decision', () => {
     expect(standing({ ...decided, ...changes }, at)).toBe(expected);
   });
 
-  it('at a day in the past ignores what came later', () => {
+  it('on a day in the past ignores a later revocation', () => {
     const revoked = { ...decided, endedAt: after, endReason: 'revoked' as const };
     expect(standing(revoked, at, at)).toBe('approved');
   });
@@ -38,7 +38,7 @@ describe('the standing of a decision', () => {
 
 describe('coverage', () => {
   it.each([
-    ['approved', 'while all of it holds', {}, {}, {}],
+    ['approved', 'while the approval is in force and nothing excludes the treatment', {}, {}, {}],
     ['never_requested', 'without a decision', null, {}, {}],
     ['prescription_changed', 'when the product has another prescription', {}, { rx: { refills: 2 } }, {}],
     ['prescription_changed', 'when the product no longer has a prescription', {}, { rx: null }, {}],
@@ -76,7 +76,7 @@ describe('coverage', () => {
   });
 });
 
-it('news are the kinds of facts that changed after a version', () => {
+it('changedSince names the kinds of facts that changed after a version', () => {
   const changes = { patient: 3, documents: 7, decisions: 8 };
   expect([0n, 3n, 7n, 8n, null].map((version) => changedSince(changes, version))).toEqual([
     ['patient', 'documents', 'decisions'],

@@ -73,7 +73,7 @@ it.each(Object.entries(accepted))('an encounter that is %s accepts exactly %j', 
 });
 
 describe('a claim', () => {
-  it('belongs to a reviewer of one API client, spelled exactly', () => {
+  it('belongs to one reviewerRef, spelled exactly, of one API client', () => {
     const life = inStatus.in_review();
     for (const reviewerRef of ['joe', 'Ana', 'ana ']) {
       expect(codeOf(() => life.claim(0, { reviewerRef }))).toBe('claimed_by_other');
@@ -110,7 +110,7 @@ describe('a claim', () => {
     expect(codeOf(() => life.claim(0))).toBeUndefined();
   });
 
-  it('is refused from the deadline of the encounter on, even after a lease that ended before', () => {
+  it('is refused after the deadline of the encounter, even if an earlier claim lapsed before it', () => {
     const life = requested();
     life.pass(30 - 1e-8);
     life.claim(0);
@@ -185,7 +185,7 @@ describe('an update', () => {
     expect(codeOf(() => life.claim(0))).toBeUndefined();
   });
 
-  it("takes the clinic's and the patient's state of today, and keeps the scheduled time", () => {
+  it('of treatments takes the present state of clinic and patient, and keeps the scheduled time', () => {
     const visit = { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', reviewType: 'synchronous' };
     const life = requested(visit);
     const [before] = life.encounters;
@@ -248,7 +248,7 @@ describe('information', () => {
     expect(life.patient.factsChanges).toEqual({ information: 20 });
   });
 
-  it('names documents of the patient that are not withdrawn, and none twice', () => {
+  it('accepts only documents of the patient that are not withdrawn, and adds each once', () => {
     const life = inStatus.awaiting_information();
     const lab = { id: 'lab', patientId: 'jane', isWithdrawn: false };
     const bad = { ...lab, patientId: 'joe' };
@@ -263,7 +263,7 @@ describe('information', () => {
     ]);
   });
 
-  it('comes too late 14 days after the question', () => {
+  it('is refused from 14 days after the question on', () => {
     const life = inStatus.awaiting_information();
     life.pass(14);
     expect(problemOf(() => life.inform(0))?.extra).toEqual({ current_status: 'expired' });

@@ -23,8 +23,8 @@ const amounts = (life: Life, index = 0) => {
 const holds = (life: Life, index = 0) => life.order(index).lines.map(({ holdReason }) => holdReason);
 const types = (life: Life) => life.events.map(({ type }) => type);
 
-describe('the money of an order', () => {
-  it('is due with the shipping of the order, until it is paid', () => {
+describe('an order', () => {
+  it('has a balance of lines and shipping until it is paid', () => {
     const life = approved();
     expect(amounts(life)).toEqual(['pending', '1219.00', '0.00', '0.00', '0.00', '0.00']);
     life.pay(0, '1000.00');
@@ -33,7 +33,7 @@ describe('the money of an order', () => {
     expect(amounts(life)).toEqual(['paid', '0.00', '0.00', '1219.00', '0.00', '0.00']);
   });
 
-  it('is owed back for lines that are held after the payment; a refund is no debt', () => {
+  it('is refundable for lines that are held after the payment, and a refund leaves no balance', () => {
     const life = approved();
     life.pay(0);
     life.revoke(0);
@@ -44,7 +44,7 @@ describe('the money of an order', () => {
     expect(amounts(life)).toEqual(['refunded', '0.00', '1189.00', '0.00', '1219.00', '0.00']);
   });
 
-  it('is due for what is left after a cancelled line, and makes the order paid if that is received', () => {
+  it('has a balance of the remaining lines after a cancellation, and is cancelled when none remains', () => {
     const life = approved();
     life.fulfil(0, 'cancelled', ['filler']);
     expect(amounts(life)).toEqual(['pending', '569.00', '0.00', '0.00', '0.00', '0.00']);
@@ -59,7 +59,7 @@ describe('the money of an order', () => {
     expect(codeOf(() => life.pay(0, '1.00'))).toBe('approval_ended');
   });
 
-  it('takes no payment that is paid, created as paid, or cancelled', () => {
+  it('refuses a payment if it is paid, created as paid, or cancelled', () => {
     const paid = approved();
     paid.pay(0);
     const free = new Life([{ id: 'sample', category: 'toxins', price: '0.00' }]);
@@ -70,7 +70,7 @@ describe('the money of an order', () => {
     for (const life of [paid, free, cancelled]) expect(codeOf(() => life.pay(0, '0.01'))).toBe('invalid_state');
   });
 
-  it('is refunded up to what each payment brought, and then due again', () => {
+  it('allows refunds up to the amount of each payment, and then has its balance again', () => {
     const life = approved();
     expect(codeOf(() => life.refund(0, '1.00'))).toBe('payment_not_found');
     life.pay(0, '100.00');
@@ -85,8 +85,16 @@ describe('the money of an order', () => {
 });
 
 describe('a line of an order', () => {
+  it('that is cancelled is skipped by a report that names no treatment', () => {
+    const life = approved();
+    life.pay(0);
+    life.fulfil(0, 'cancelled', ['botox']);
+    life.fulfil(0, 'accepted');
+    expect(life.order(0).lines.map(({ status }) => status)).toEqual(['cancelled', 'accepted', 'accepted']);
+  });
+
   const statuses = Object.keys(fulfilmentTransitions) as (keyof typeof fulfilmentTransitions)[];
-  it.each(statuses)('in the status %s takes exactly the steps of the table', (from) => {
+  it.each(statuses)('in the status %s accepts exactly the next statuses of R-124', (from) => {
     for (const to of statuses) {
       if (to === 'pending') continue;
       const life = new Life(catalog);
@@ -102,7 +110,7 @@ describe('a line of an order', () => {
     }
   });
 
-  it('is one of the named treatments, or else each free line of the pharmacy, all or none', () => {
+  it('changes only together with all named lines, or with all free lines if the report names none', () => {
     const life = approved();
     life.pay(0);
     const steps = () => life.order(0).lines.map(({ status }) => status);
@@ -118,7 +126,7 @@ describe('a line of an order', () => {
     expect(codeOf(() => life.fulfil(0, 'delivered', undefined, { pharmacyId: 'another' }))).toBe('order_not_found');
   });
 
-  it('is shipped no more after the refund of the order, but delivered', () => {
+  it('cannot ship after the refund of the order, but can be delivered', () => {
     const life = approved();
     life.pay(0);
     life.fulfil(0, 'accepted');
@@ -128,7 +136,7 @@ describe('a line of an order', () => {
     expect(problemOf(() => life.fulfil(0, 'shipped', ['filler']))?.extra).toEqual({ current_status: 'refunded' });
   });
 
-  it('leaves only to a complete address, which stays from the acceptance of the first line on', () => {
+  it('needs a complete address to be accepted, and the address is fixed from then on', () => {
     const life = new Life(catalog);
     life.review(life.request(['botox', 'filler'], { shipTo: { name: 'Jane', address1: ' ' } as never }));
     const parts = ['address1', 'city', 'state', 'postal', 'country'].map((part) => `#/shipTo/${part}`);
@@ -144,7 +152,7 @@ describe('a line of an order', () => {
   });
 });
 
-it('an order is cancelled until it is paid in part, or a pharmacy has accepted or sent a line', () => {
+it('an order can be cancelled until a payment is recorded, or a pharmacy has accepted a line', () => {
   const life = approved();
   life.fulfil(0, 'exception', ['botox']);
   life.cancelOrder(0);
@@ -170,7 +178,7 @@ it('an order is cancelled until it is paid in part, or a pharmacy has accepted o
 });
 
 describe('lines whose approval ends', () => {
-  it('are held with and without a prescription when time ends it, unless their pharmacy has accepted them', () => {
+  it('are held when it expires, with or without a prescription, unless their pharmacy has accepted them', () => {
     const life = approved();
     life.fulfil(0, 'accepted', ['botox']);
     life.pass(32);
@@ -195,7 +203,7 @@ describe('lines whose approval ends', () => {
     expect(life.encounters[0]?.gfeItems.map(({ status }) => status)).toEqual(['superseded', 'approved']);
   });
 
-  it('of one treatment leave the others of its item approved', () => {
+  it('are held alone, and other treatments of the item stay approved', () => {
     const life = approved();
     life.review(life.request(['botox']));
     expect(holds(life)).toEqual(['superseded', null, null]);
@@ -226,18 +234,10 @@ describe('lines whose approval ends', () => {
     expect(holds(life)).toEqual(['stopped', 'stopped', 'stopped']);
     expect(codeOf(() => life.fulfil(0, 'shipped', ['botox']))).toBe('approval_ended');
   });
-
-  it('are left out, like cancelled ones, of a report that names no treatment', () => {
-    const life = approved();
-    life.pay(0);
-    life.fulfil(0, 'cancelled', ['botox']);
-    life.fulfil(0, 'accepted');
-    expect(life.order(0).lines.map(({ status }) => status)).toEqual(['cancelled', 'accepted', 'accepted']);
-  });
 });
 
-describe('before a line leaves', () => {
-  it('a prescription must be paid, and what changed since the review acknowledged', () => {
+describe('a shipment', () => {
+  it('of a prescription needs the payment of the order and the acknowledgement of later changes', () => {
     const life = approved();
     expect(codeOf(() => life.fulfil(0, 'accepted', ['semaglutide']))).toBe('invalid_state');
     life.pay(0);
@@ -248,7 +248,7 @@ describe('before a line leaves', () => {
     expect(life.order(0).lines[2]?.status).toBe('shipped');
   });
 
-  it('a second shipment replaces carrier and tracking number', () => {
+  it('replaces carrier and tracking number of an earlier shipment', () => {
     const life = approved();
     life.fulfil(0, 'accepted', ['botox']);
     life.fulfil(0, 'shipped', ['botox'], { carrier: 'UPS', trackingNumber: '1Z' });
@@ -257,7 +257,7 @@ describe('before a line leaves', () => {
   });
 });
 
-it("a review's own denials are no news to its approvals, later ones are", () => {
+it('a line ships despite denials in its own review, and answers facts_changed after later ones', () => {
   const life = new Life(catalog);
   life.review(life.request(['botox', 'semaglutide']), (category) => ({
     decision: category === 'weight' ? 'denied' : 'approved',
@@ -267,7 +267,7 @@ it("a review's own denials are no news to its approvals, later ones are", () => 
   expect(codeOf(() => life.fulfil(0, 'shipped', ['botox']))).toBe('facts_changed');
 });
 
-it('an approval that time has ended stays expired when the treatment is decided again, and its accepted lines are held', () => {
+it('an expired approval stays expired when the treatment is decided again, and its accepted lines are held', () => {
   const life = approved();
   life.pay(0);
   life.fulfil(0, 'accepted', ['semaglutide']);

@@ -40,7 +40,7 @@ describe('a reorder', () => {
     expect(refusalOf(() => life.reorder(0, ['semaglutide']))).toEqual(['no_refills_left', '#/treatmentIds/0']);
   });
 
-  it('names only treatments of the encounter, and of 100 orders at most', () => {
+  it('is refused for a treatment that the encounter lacks, and beyond 100 orders', () => {
     const life = approved();
     life.catalog.set('peptide', { id: 'peptide', category: 'toxins', price: '1.00' });
     expect(refusalOf(() => life.reorder(0, ['botox', 'peptide']))).toEqual(['treatment_not_found', '#/treatmentIds/1']);

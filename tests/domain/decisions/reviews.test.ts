@@ -104,7 +104,7 @@ describe('a live review', () => {
     expect(refusalOf(() => live().decide(0, deny, { decisions: [] }))).toEqual(['visit_required', '#/visit']);
   });
 
-  it('has a visit between 15 minutes before the claim and a minute from now, which does not end before it starts', () => {
+  it('needs a visit that starts at most 15 minutes before the claim, and ends after its start and at most a minute from now', () => {
     const [first, last] = ['2026-11-20T15:45:00.000Z', '2026-11-20T16:01:00.000Z'];
     const early = visit('2026-11-20T15:44:59.999Z', '2026-11-20T16:01:00.001Z');
     expect(refusalOf(() => live().decide(0, deny, early))).toEqual([
@@ -121,7 +121,7 @@ describe('a live review', () => {
   });
 });
 
-describe('a chart that changed since it was read', () => {
+describe('a review of a chart that has changed', () => {
   const facts = { patient: 1, documents: 2, decisions: 3 };
   it.each<[string, object, object, string[]]>([
     ['facts', { factsVersion: 3n, factsChanges: facts }, {}, ['patient', 'documents', 'decisions']],
@@ -130,7 +130,7 @@ describe('a chart that changed since it was read', () => {
     ['supplies', {}, { supplies: '1-0' }, ['treatments']],
     ['prescriptions', {}, { treatments: 'b' }, ['treatments']],
     ['possible duplicates', {}, { duplicates: 'c' }, ['patient']],
-  ])('refuses the review, names the changed parts, and keeps the claim: %s', (_what, patient, marks, changed) => {
+  ])('is refused with the changed parts, and keeps the claim: %s', (_what, patient, marks, changed) => {
     const life = claimed();
     const [before] = life.encounters;
     const chartVersion = '0.....';
@@ -141,26 +141,23 @@ describe('a chart that changed since it was read', () => {
     expect(life.encounters).toEqual([before]);
   });
 
-  it.each(['yesterday', '7.....', ''])(
-    'includes one with the version "%s", which the service did not make',
-    (version) => {
-      expect(codeOf(() => claimed().decide(0, deny, { chartVersion: version }))).toBe('chart_changed');
-    },
-  );
+  it.each(['yesterday', '7.....', ''])('is refused for the version "%s", which the service did not make', (version) => {
+    expect(codeOf(() => claimed().decide(0, deny, { chartVersion: version }))).toBe('chart_changed');
+  });
 });
 
 describe('an approval, but no denial, is refused', () => {
   it.each<[string, string, (life: Life) => void]>([
     ['treatment_not_permitted', 'if the patient is too young today', (life) => set(life, { minAge: 99 })],
     ['treatment_not_permitted', 'if it needs a visit today', (life) => set(life, { synchronousOnly: true })],
-    ['guardian_required', 'for a minor who has no guardian any longer', (life) => patient(life, { guardian: null })],
+    ['guardian_required', 'for a minor who no longer has a guardian', (life) => patient(life, { guardian: null })],
     ['patient_inactive', 'for an inactive patient', (life) => patient(life, { accountIsActive: false })],
     [
       'provider_not_licensed',
       'without a license',
       (life) => void (life.provider = { ...life.provider, provider: null }),
     ],
-  ])('%s %s', (code, _when, change) => {
+  ])('with %s %s', (code, _when, change) => {
     const life = new Life(catalog, '2015-06-30');
     patient(life, { guardian: { name: 'Ann Miller' } });
     life.request(['botox']);
@@ -174,7 +171,7 @@ describe('an approval, but no denial, is refused', () => {
   const set = (life: Life, changes: object) => void life.catalog.set('botox', { ...catalog[0], ...changes });
   const patient = (life: Life, changes: object) => void (life.patient = { ...life.patient, ...changes });
 
-  it('if another treatment of the request alone is approved, its limits do not matter', () => {
+  it('only for the limits of approved treatments, not of declined ones', () => {
     const life = claimed();
     set(life, { minAge: 99 });
     life.decide(0, () => ({ decision: 'approved' }), {
@@ -195,18 +192,18 @@ describe('where licenses are required', () => {
   const afterReview = ['addendum', 'revoke'];
   const live = { reviewType: 'synchronous' };
 
-  it.each<[string, Life['provider'], object, string[]]>([
-    ['licensed in the state, on the last day of the license', registered(), {}, everything],
-    ['whose license expired yesterday', registered({ expiresOn: '2026-11-19' }), {}, afterReview],
-    ['licensed in another state', registered({ state: 'AZ' }), {}, afterReview],
-    ['licensed in the state of the patient', registered({ state: 'AZ' }), { patientState: 'AZ' }, everything],
-    ['licensed in the state of the clinic, not of the patient', registered(), { patientState: 'AZ' }, afterReview],
-    ['licensed for live visits only', registered({ asynchronousAllowed: false }), {}, afterReview],
-    ['licensed for live visits only, in a live visit', registered({ asynchronousAllowed: false }), live, everything],
-    ['who is deactivated', registered({}, { isActive: false }), {}, []],
-    ['who is unknown', unknown, {}, []],
-    ['who is unknown, of a tenant without that requirement', { ...unknown, isLicenseRequired: false }, {}, everything],
-  ])('a provider %s may do exactly what the rules say', (_who, registry, body, expected) => {
+  it.each<[string, string[], Life['provider'], object]>([
+    ['licensed in the state, on the last day of the license', everything, registered(), {}],
+    ['whose license expired yesterday', afterReview, registered({ expiresOn: '2026-11-19' }), {}],
+    ['licensed in another state', afterReview, registered({ state: 'AZ' }), {}],
+    ['licensed in the state of the patient', everything, registered({ state: 'AZ' }), { patientState: 'AZ' }],
+    ['licensed in the state of the clinic, not of the patient', afterReview, registered(), { patientState: 'AZ' }],
+    ['licensed for live visits only', afterReview, registered({ asynchronousAllowed: false }), {}],
+    ['licensed for live visits only, in a live visit', everything, registered({ asynchronousAllowed: false }), live],
+    ['who is deactivated', [], registered({}, { isActive: false }), {}],
+    ['who is unknown', [], unknown, {}],
+    ['who is unknown, of a tenant without that requirement', everything, { ...unknown, isLicenseRequired: false }, {}],
+  ])('a provider %s may only %j', (_who, expected, registry, body) => {
     const visit =
       body === live ? { visit: { startedAt: '2026-11-20T16:00:00Z', endedAt: '2026-11-20T16:00:00Z' } } : {};
     const actions: Record<string, (life: Life) => void> = {
@@ -228,7 +225,7 @@ describe('where licenses are required', () => {
     for (const [, code] of answers) expect([undefined, 'provider_not_licensed']).toContain(code);
   });
 
-  it('a refusal says that the state of the patient is unknown', () => {
+  it('the problem says if the US state of the patient is unknown', () => {
     const life = new Life(catalog);
     const { patient, ...others } = life.parts(['botox']);
     life.request(['botox'], {}, { ...others, patient: { ...patient, reviewState: null } });
@@ -240,7 +237,7 @@ describe('where licenses are required', () => {
     ['provider_not_licensed', 'a provider without a DEA number', { deaNumber: null }],
     ['provider_not_licensed', 'an RN', { credential: 'RN' }],
     ['provider_not_licensed', 'a provider without a credential', { credential: null }],
-  ])('answers %s to the approval of a controlled substance by %s, and at most 180 days', (code, _who, changes) => {
+  ])('answers %s to the approval of a controlled substance, for 180 days, by %s', (code, _who, changes) => {
     const rx = { refills: 0, deaScheduleId: '01a05c32-5e80-7000-8000-00000000dea2' };
     const life = new Life([{ id: 'ketamine', category: 'pain', price: '1.00', rx }]);
     life.provider = registered({}, changes);

@@ -78,7 +78,7 @@ it.each<[filter: string, query: () => object, as?: (() => Partner) | undefined, 
   ['for a client that is limited to a clinic', () => ({}), () => limited],
   ['for a limited client, filtered by status', () => ({ status: 'pending_review' }), () => limited],
 ])(
-  'listEncounters %s takes one statement, which reads 60 rows at most, or those of its range of times',
+  'listEncounters %s sends one statement, which reads at most 60 rows, or those of its range of times',
   async (_filter, query, as = () => large, maxRows = 60) => {
     await expectCheap(`GET /encounters?${new URLSearchParams({ ...query(), limit: '10' }).toString()}`, as(), maxRows);
   },

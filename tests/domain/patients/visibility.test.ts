@@ -6,7 +6,7 @@ import { openHarness } from '../../support/harness.js';
 const harness = await openHarness();
 const { db } = harness.domain;
 
-it('models and statements show a client the same patients: those that it made, of its clinics, and of its uploads', async () => {
+it('models and statements show a limited client the same patients: its own, those of its clinics, and those of its uploads', async () => {
   const partner = await newPartner(harness);
   const { tenantId } = partner;
   const clinicId = await newClinic(harness, partner);

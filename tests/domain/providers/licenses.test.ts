@@ -38,7 +38,7 @@ async function newProvider(
 const act = (encounterNo: number, action: string, json: object): Promise<Answer> =>
   call(harness, `POST /encounters/${encounterNo}/${action}`, { token: partner.token, json });
 
-it('claimEncounter reads the licenses of the provider in the tenant, active or not, with their last day', async () => {
+it('claimEncounter needs an active provider of the tenant, with a license for state and type of review that has not expired', async () => {
   const foreign = await newPartner(harness);
   const cases: [string, string, object, boolean][] = [
     ['of the clinic’s state, on its last day', await newProvider(), {}, true],

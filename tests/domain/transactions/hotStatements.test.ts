@@ -84,7 +84,7 @@ it.each([
   },
 );
 
-it('createEncounter, submitReview of five items, recordPayment and recordFulfilment take few round trips under their locks', async () => {
+it('createEncounter, submitReview of five items, recordPayment and recordFulfilment take 4, 5, 3 and 3 round trips', async () => {
   const treatmentIds = await Promise.all(Array.from({ length: 5 }, () => newProduct(harness, sandbox)));
   const body = { ...(await encounterBody(harness, sandbox)), treatmentIds, shipTo };
   const { token } = sandbox;

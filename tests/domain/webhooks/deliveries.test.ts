@@ -228,7 +228,7 @@ it('a database error in one tenant does not stop the webhooks of others', async 
   }
 });
 
-it('tenants with due deliveries share the places, however many endpoints one of them has', async () => {
+it('takeEndpoints takes endpoints of every tenant with due deliveries, even if one tenant has many', async () => {
   const other = await newPartner(harness);
   for (const owner of [partner, partner, partner, other]) await endpointAt(newPath(), {}, owner);
   await pay();
