@@ -15,8 +15,8 @@ const ENCOUNTER_PARTS = [
 ];
 
 /**
- * Deletes old encounters that have ended (R-91), unless an approval is in force, or an order of theirs is unpaid, on its way or
- * has changed since.
+ * Deletes old encounters that have ended (R-91), unless an approval is in force, or an order of theirs is unpaid, on its
+ * way or has changed since.
  */
 export function purgeEncounters(context: BackgroundContext, days: number): Promise<number> {
   const cutoff = Prisma.sql`now() - make_interval(days => ${days}::int)`;
