@@ -100,11 +100,7 @@ const hostile: [name: string, message: RegExp, change: (files: Files) => unknown
     /belongs to another tenant/,
     (files) => addRow(files, 'api_client', { id: randomId(), client_id: 'x', tenant_id: victim.tenantId }),
   ],
-  [
-    'another tenant',
-    /belongs to another tenant/,
-    (files) => addRow(files, 'tenant', { id: 'intruder', name: 'Intruder' }),
-  ],
+  ['another tenant', /to another tenant/, (files) => addRow(files, 'tenant', { id: 'intruder', name: 'Intruder' })],
   [
     'a row without a tenant',
     /PostgreSQL refuses/,
