@@ -180,5 +180,5 @@ generated/docs/clinical-encounter-client.tgz: generated/.fresh $(wildcard script
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
 	@$(call quietly,$(TSX) scripts/cliReference.ts)
 
-generated/docs/index.html: generated/.fresh $(wildcard scripts/diagrams.ts scripts/writePage.ts scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
+generated/docs/index.html: generated/.fresh $(wildcard scripts/diagrams.ts scripts/writePage.ts scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/searchIndex.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
 	$(call timed,Rendering the reference,$(TSX) scripts/docs.ts)

@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { writeArtifacts } from './artifacts/write.js';
 import { readGuide } from './artifacts/guide.js';
@@ -12,6 +12,7 @@ import { operationsOf, readContract } from './artifacts/sources.js';
 import { MERMAID, svgOf } from './diagrams.js';
 import { separated } from './redoc.js';
 import { codeSamples, sampleRequest, type SampleRequest } from './samples.js';
+import { searchIndex } from './searchIndex.js';
 import { writePage } from './writePage.js';
 
 const root = join(import.meta.dirname, '..');
@@ -74,11 +75,13 @@ const read = async (file: string, reviver?: typeof shown): Promise<unknown> =>
 const contract = (await read('generated/openapi.json', shown)) as {
   readonly info: { description: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
+  readonly webhooks: object;
 };
 
 /** The sample requests that the page can send, by the section of their operation. */
 const requests: Record<string, SampleRequest> = {};
-for (const operation of operationsOf(await readContract())) {
+const operations = operationsOf(await readContract());
+for (const operation of operations) {
   const [method, path] = [operation.method.toLowerCase(), operation.path];
   requests[`/${operation.tags[0]}/${operation.operationId}`.toLowerCase()] = sampleRequest(method, path, operation);
   const samples = await codeSamples(method, path, operation);
@@ -114,12 +117,14 @@ execFileSync(
 );
 
 const { html, scripts } = separated(await readFile(page, 'utf8'));
-const [own] = buildSync({
-  entryPoints: [join(root, 'src/reference/main.ts')],
+const { outputFiles } = buildSync({
+  entryPoints: { reference: join(root, 'src/reference/main.ts'), search: join(root, 'src/reference/search.ts') },
+  outdir: '/',
+  define: { SECTIONS: JSON.stringify(searchIndex(html, operations, Object.keys(contract.webhooks))) },
   ...{ bundle: true, minify: true, write: false, format: 'esm', target: 'es2022' },
-}).outputFiles;
-
-const files = Object.entries({ ...scripts, 'reference.js': own?.text ?? '' });
+});
+const own = outputFiles.map(({ path, text }): [string, string] => [basename(path), text]);
+const files = [...Object.entries(scripts), ...own];
 await Promise.all([writeArtifacts(requests), ...files.map(([name, text]) => writePage(name, text))]);
 // The Makefile's target comes last, so that an interrupted build runs again.
 await writePage('index.html', html);

@@ -12,7 +12,7 @@ export function separated(built: string): { readonly html: string; readonly scri
   if (hash !== INLINE_SCRIPT) throw new Error(`Redoc's inline script has the hash ${hash}: change INLINE_SCRIPT.`);
   const modules = ['redoc.js', 'contract.js'].map((name) => `<script type="module" src="/docs/${name}"></script>`);
   return {
-    html: `${withHashes(before)}${modules.join('')}${after}`,
+    html: `${withHashes(withoutSearch(before))}${modules.join('')}${after}`,
     scripts: {
       // Remove the address of the vendor's logo: it is the only remote resource, which the policy would block anyway.
       'redoc.js': changed(redoc).replaceAll(/https:\/\/cdn\.redoc\.ly\/[^`]*/g, 'data:,'),
@@ -25,14 +25,23 @@ export function separated(built: string): { readonly html: string; readonly scri
 const withHashes = (rendered: string): string =>
   rendered.replaceAll(/(<a [^>]*href=")(?=\/(?!docs\/|openapi\.json|llms\.txt|workbench"))/g, '$1#');
 
+/** Removes the field of Redoc's search, which its script does not expect in the page. */
+function withoutSearch(rendered: string): string {
+  const [before = '', after, ...others] = rendered.split(
+    /<div class="[^"]*"><div data-testid="search-trigger".*?(?:<\/div>){3}/,
+  );
+  if (after === undefined || others.length > 0) throw new Error('Redoc has another search: adapt scripts/redoc.ts.');
+  return before + after;
+}
+
 /** Changes of Redoc's script: each text is replaced with the other one. */
 const CHANGES = {
   // The menu of the prerendered page keeps its start as the present item: render the page of another link from scratch.
   'if(r.childElementCount===0){': 'if(location.hash){',
-  // Redoc's search knows the whole guide as one page: add each section as a page of its own.
-  'content:null},children:i}}': 'content:null,ast:e.ast},children:i}}',
-  'addItem(e,t=[]){':
-    'addItem(e,t=[]){e.ast&&this.#e.push({id:e.link,url:e.link,title:e.label,text:this.#i(e.ast.slice(1)),path:t});',
+  // The page has a search of its own, which works before this script does.
+  '(0,V.jsx)(jOe,{items:e,store:t,basePath:l,document:q(s)?s:void 0})': 'null',
+  // Do not render the operation above the one that a link names, which would move that one: it ends at the bar's lower edge.
+  'HH=`0px 0px 200px 0px`': 'HH=`-60px 0px 200px 0px`',
   // Remove the colors of nested names, which are too pale to read; the theme's color then applies.
   '[`#9D00FF`,`#615CEA`,`#147DF5`,`#08BFCC`,`#08CC7A`,`#81CC08`,`#E5BE00`,`#FF8700`,`#FF00B8`]': '[]',
 };

@@ -8,7 +8,7 @@ import process from 'node:process';
 const slow = [
   'tests/client/(generators|package)',
   'tests/consumer/(dynamicMock|postman|samples)',
-  'tests/contract/(linters|patterns|reference(Page|Run))',
+  'tests/contract/(linters|patterns|reference(Page|Run|Search))',
   'tests/lab/consistency',
   'tests/system/(alerts|auditCrash|backup|backupPlaces|commits|databaseTls|failover|fullDisk|handbook|hangUps|kit|pointInTime|scheduled)\\.',
   'tests/system/(nodeVersions|supplyChain|testRunner)\\.',

@@ -1,4 +1,4 @@
-import { loadSamples, openSample } from './run.js';
+import { openSample } from './run.js';
 
 /** This script adds what Redoc lacks: tables that scroll by keyboard, the service's address, colors, copy buttons. */
 const KINDS = ['comment', 'string', 'keyword'] as const;
@@ -46,8 +46,6 @@ new MutationObserver(() => {
   for (const table of fresh('.md-table-wrapper')) table.tabIndex = 0;
   // Remove the hidden name, so that screen readers announce the text that the button shows.
   for (const button of fresh('button[aria-label="Example"]')) button.removeAttribute('aria-label');
-  for (const button of fresh('header:has(> [data-component-name="Search/SearchInput"]) button'))
-    button.ariaLabel = 'Clear';
   for (const pre of fresh('[data-component-name="Markdown/Markdown"] > pre')) {
     const text = pre.firstChild as Text;
     text.data = text.data.replaceAll('http://127.0.0.1:3000', location.origin);
@@ -96,14 +94,6 @@ function codeFilter(): HTMLInputElement {
   });
   return field;
 }
-
-/** Opens the operation that a link of another renderer names, such as `#operation/createEncounter`. */
-async function openNamed(): Promise<void> {
-  const [, id = ''] = /operation\/(\w+)$/.exec(location.hash) ?? [];
-  const section = id && Object.keys(await loadSamples()).find((key) => key.endsWith(`/${id.toLowerCase()}`));
-  if (section) location.hash = section;
-}
-void openNamed();
 
 /** Redoc leaves the item of the present section out of sight in a long menu. */
 function showActive(): void {

@@ -57,7 +57,7 @@ export async function openSample(section: string): Promise<void> {
 }
 
 /** The samples by the section of their operation, such as `/encounters/createencounter`. */
-export async function loadSamples(): Promise<NonNullable<typeof samples>> {
+async function loadSamples(): Promise<NonNullable<typeof samples>> {
   const response = await fetch('/docs/samples.json');
   if (!response.ok) throw await ApiError.of(response);
   return (await response.json()) as NonNullable<typeof samples>;

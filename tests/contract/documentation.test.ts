@@ -32,6 +32,7 @@ const LIMITS = {
   '/docs/contract.js': 90_000,
   '/docs/redoc.js': 530_000,
   '/docs/reference.js': 10_000,
+  '/docs/search.js': 30_000,
   '/workbench': 2_000,
   '/workbench/main.js': 55_000,
   '/workbench/workbench.css': 5_000,
@@ -95,7 +96,7 @@ describe('GET /docs', () => {
       'form-action': ["'none'"],
     });
     // referencePage.test.ts runs its scripts in a browser.
-    const scripts = ['redoc', 'contract', 'reference'].map((name) => `/docs/${name}.js`);
+    const scripts = ['search', 'redoc', 'contract', 'reference'].map((name) => `/docs/${name}.js`);
     const loaded = [...text.matchAll(/<(?:script|img|iframe|source)\b[^>]*\bsrc="(?!data:)([^"]*)"/g)];
     expect(loaded.map(([, url]) => url)).toEqual(scripts);
     for (const target of scripts) {

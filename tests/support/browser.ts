@@ -32,6 +32,7 @@ export async function openPage(browser: Browser, complaints: string[]): Promise<
 interface Violation {
   readonly id: string;
   readonly impact: string;
+  readonly tags: readonly string[];
   readonly nodes: readonly { readonly target: readonly string[]; readonly html: string }[];
 }
 
@@ -42,4 +43,12 @@ const RULES = "{ rules: { 'target-size': { enabled: true } } }";
 export async function violations(page: Page): Promise<readonly Violation[]> {
   await page.evaluate(await readFile(fileURLToPath(new URL('node_modules/axe-core/axe.min.js', packageRoot)), 'utf8'));
   return ((await page.evaluate(`axe.run(${RULES})`)) as { violations: readonly Violation[] }).violations;
+}
+
+/** The violations of WCAG A and AA on the page, and other serious ones. */
+export async function faults(page: Page): Promise<string[]> {
+  const found = (await violations(page)).filter(
+    ({ impact, tags }) => /serious|critical/.test(impact) || tags.some((tag) => /^wcag\d+a/.test(tag)),
+  );
+  return found.flatMap(({ id, nodes }) => nodes.map(({ target, html }) => `${id} ${target.join(' ')} ${html}`));
 }

@@ -24,6 +24,7 @@ const PAGES = {
   '/docs/contract.js': 'contract.js',
   '/docs/redoc.js': 'redoc.js',
   '/docs/reference.js': 'reference.js',
+  '/docs/search.js': 'search.js',
   '/workbench': 'workbench/index.html',
   '/workbench/main.js': 'workbench/main.js',
   '/workbench/workbench.css': 'workbench/workbench.css',
