@@ -52,7 +52,7 @@ const manifest = {
   exports: { '.': { types: './index.d.ts', default: './index.js' } },
   bin: './bin/main.js',
   sideEffects: false,
-  engines: { node: '>=20.3' },
+  engines: { node: '>=20.18' },
   dependencies: { 'openapi-fetch': devDependencies['openapi-fetch'] },
 };
 await writeFile(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);

@@ -21,6 +21,8 @@ export interface CliIo {
   err(text: string): void;
   /** The terminal for progress bars; null if the output is a file or a pipe. */
   readonly screen: NodeJS.WriteStream | null;
+  /** Colors a text; undefined if the output is a file or a pipe. */
+  readonly color?: ((color: 'red' | 'yellow' | 'green', text: string) => string) | undefined;
   /** Asks the person at the terminal; undefined if there is no terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** The command that runs, for the audit; set before it starts. */

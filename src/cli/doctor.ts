@@ -21,7 +21,7 @@ import { diskCheck, serviceChecks } from './checks/serviceChecks.js';
 import { addCommand } from './command.js';
 import type { CliIo } from './cliIo.js';
 import { databasePlace } from './operator.js';
-import { print, wholeNumber } from './output.js';
+import { colored, print, wholeNumber } from './output.js';
 
 const NOTES = `
 Run it as the user of the service: it creates what is missing in DATA_DIR, and stores and deletes one object below doctor/.
@@ -85,11 +85,13 @@ function configCheck({ environment }: CliIo): Check {
   });
 }
 
+const COLORS = { ok: 'green', warning: 'yellow', failure: 'red' } as const;
+
 /** Prints the findings. @throws Error naming the checks that failed */
 function report(terminal: CliIo, asJson: boolean | undefined, findings: readonly Finding[]): void {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const lines = findings.map(({ check, level, message, remedy }) => {
-    const line = `${level.padEnd(7)}  ${check.padEnd(width)}  ${message}`;
+    const line = `${colored(terminal, COLORS[level], level.padEnd(7))}  ${check.padEnd(width)}  ${message}`;
     return remedy === null ? line : `${line}\n${' '.repeat(width + 11)}→ ${remedy}`;
   });
   print(terminal, asJson, { findings }, lines.join('\n'));

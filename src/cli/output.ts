@@ -14,6 +14,10 @@ export function print(
   out(`${asJson ? JSON.stringify(value, null, 2) : text}\n`);
 }
 
+/** A text in a color on a terminal. */
+export const colored = ({ color }: CliIo, ...text: Parameters<NonNullable<CliIo['color']>>): string =>
+  color?.(...text) ?? text[1];
+
 /** A table as text, whose columns are as wide as their widest cell. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows];

@@ -19,6 +19,7 @@ import { PROGRAM } from './command.js';
 import { addProviderCommands } from './provider.js';
 import { addTenantCommands } from './tenant.js';
 import { addWebhookCommands } from './webhook.js';
+import { colored } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const FAILED = 1;
@@ -31,7 +32,8 @@ Example:
 /** Runs one command. With --json, messages are lines of JSON. @returns 0 success, 1 failure, 2 wrong usage */
 export async function runCommand(args: readonly string[], terminal: CliIo): Promise<number> {
   const asJson = args.includes('--json');
-  const err = (text: string): void => terminal.err(asJson ? lineOf({ notice: text.trimEnd() }) : text);
+  const told = (text: string): string => (text.startsWith('Warning: ') ? colored(terminal, 'yellow', text) : text);
+  const err = (text: string): void => terminal.err(asJson ? lineOf({ notice: text.trimEnd() }) : told(text));
   // With --json, wrong usage is printed as a JSON line below instead.
   const usage = asJson ? () => {} : terminal.err;
   try {
@@ -42,7 +44,7 @@ export async function runCommand(args: readonly string[], terminal: CliIo): Prom
     // Commander ends --help and --version with an error, too; those are successes.
     if (ofUsage && error.exitCode === 0) return 0;
     if (asJson) terminal.err(lineOf({ error: ofUsage ? { message: usageOf(error) } : jsonOf(error) }));
-    else if (!ofUsage) terminal.err(`${toldOf(error)}\n`);
+    else if (!ofUsage) terminal.err(`${colored(terminal, 'red', toldOf(error))}\n`);
     return ofUsage ? MISUSED : FAILED;
   }
 }
@@ -70,7 +72,11 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
     )
     .helpCommand(false)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: usage })
+    .configureOutput({
+      writeOut: (text) => terminal.out(text),
+      writeErr: usage,
+      outputError: (text, write) => write(colored(terminal, 'red', text)),
+    })
     .version(`${version} (contract ${version})`)
     .option('--as <name>', 'the name of the operator in the audit (default: USER)')
     .hook('preAction', (parent, command) => {

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cp, mkdir, symlink } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { runCommand } from '../../src/cli/program.js';
 import { packageRoot, version } from '../../src/packageRoot.js';
 import { temporaryFolder } from '../support/folder.js';
 import { refusal } from './operator.js';
@@ -35,5 +36,19 @@ describe('ces', () => {
     expect(await refused).toEqual(refusal(1, message));
     const misused = runProcess({}, 'tenant', 'create');
     expect(await misused).toEqual(refusal(2, "error: missing required argument 'name'\n"));
+  });
+
+  it('colors warnings, findings, errors and wrong usage on a terminal', async () => {
+    const printed: string[] = [];
+    const print = (text: string): void => void printed.push(text);
+    const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/x', DATA_DIR: folder(), LOGLEVEL: 'debug' };
+    const color = (name: string, text: string): string => `<${name}>${text}</${name}>`;
+    const terminal = { environment, out: print, err: print, color, screen: null };
+    for (const args of [['doctor'], ['tenant', 'create']]) await runCommand(args, terminal);
+    const text = printed.join('');
+    expect(text).toMatch(/^<yellow>Warning: LOGLEVEL .*\n<\/yellow>/);
+    for (const finding of ['<green>ok     <', '<yellow>warning<', '<red>failure<'])
+      expect(text).toContain(`\n${finding}`);
+    expect(text).toMatch(/<red>Failed: .*<\/red>\n<red>error: missing required argument 'name'\n<\/red>$/);
   });
 });

@@ -64,11 +64,14 @@ export async function examine(url: string, secret: string): Promise<Report> {
   return { url, passed, failed, not_judged, checks: results };
 }
 
+const COLORS = { passed: 'green', failed: 'red', not_judged: 'yellow' } as const;
+type Color = (color: 'green' | 'yellow' | 'red', text: string) => string;
+
 /** A report as text: a line for each check, with the remedy below, and the sum. */
-export function textOf({ passed, failed, not_judged, checks: results }: Report): string {
+export function textOf({ passed, failed, not_judged, checks: results }: Report, color: Color): string {
   const lines = results.map(({ name, outcome, seen, remedy }) => {
     const responses = seen.map(({ httpStatus, error, durationMs }) => `${httpStatus ?? error} in ${durationMs} ms`);
-    const line = `${outcome.padEnd(10)}  ${name.padEnd(25)}  ${responses.join(', ')}`.trimEnd();
+    const line = `${color(COLORS[outcome], outcome.padEnd(10))}  ${name.padEnd(25)}  ${responses.join(', ')}`.trimEnd();
     return remedy === null ? line : `${line}\n            ${remedy}`;
   });
   return [...lines, `${passed} passed, ${failed} failed, ${not_judged} not judged.`, ''].join('\n');

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { parseArgs } from 'node:util';
+import { parseArgs, styleText } from 'node:util';
 import { ApiError } from '../errors.js';
 import { examine, textOf } from './examine.js';
 import { listen } from './listen.js';
@@ -32,7 +32,7 @@ Exit codes: 0 after success, 1 if a check did not pass or the program failed, 2 
 try {
   await run();
 } catch (error) {
-  process.stderr.write(`${messageOf(error)}\n`);
+  process.stderr.write(`${styleText('red', messageOf(error), { stream: process.stderr })}\n`);
   process.exitCode = isUsage(error) ? 2 : 1;
 }
 
@@ -77,7 +77,7 @@ async function runListen(values: Values): Promise<void> {
 
 async function runExamine(url = '', { secret = process.env['WEBHOOK_SECRET'] ?? '', json }: Values): Promise<void> {
   const report = await examine(url, secret);
-  process.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : textOf(report));
+  process.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : textOf(report, styleText));
   process.exitCode = report.passed === report.checks.length ? 0 : 1;
 }
 
