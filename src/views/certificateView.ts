@@ -8,7 +8,6 @@ import { timestamp } from './values.js';
 
 type CertifiedItem = Certificate['items'][number];
 
-/** How and when a certificate is shown. */
 interface Shown {
   /** The tenant's time, by which approvals expire. */
   readonly now: Date;
@@ -71,7 +70,7 @@ function itemParts(item: CertifiedItem, now: Date, clock: Clock): PdfPart[] {
   ];
 }
 
-/** What the provider decided about a treatment, and how its approval ends or has ended. */
+/** The provider's decision about a treatment, with the end of its approval. */
 function decisionOf(treatment: CertifiedItem['treatments'][number], now: Date, clock: Clock): [string, string] {
   const over = (how: string, time: Date | null): [string, string] => ['NO LONGER IN FORCE', `${how} on ${clock(time)}`];
   switch (standing(treatment, now)) {

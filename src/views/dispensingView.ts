@@ -7,7 +7,7 @@ import { prescriptionView } from './prescriptionView.js';
 import { shipToView } from './shipToView.js';
 import { timestamp } from './values.js';
 
-/** What a pharmacy needs to dispense an order. */
+/** The data with which a pharmacy dispenses an order. */
 export function dispensingView(dispensing: Dispensing): Schemas['Dispensing'] {
   const { order, patient, isIdentityChanged, shipTo } = dispensing;
   return {

@@ -96,7 +96,6 @@ async function setActive(context: QueryContext, clientId: string, isActive: bool
   );
 }
 
-/** Changes of a client. */
 export interface ClientChange {
   /** Replaces all permissions of the client. */
   readonly permissions?: readonly string[] | undefined;

@@ -11,7 +11,7 @@ import type { ReadContext } from '../transactions/transaction.js';
 type ChartPart = NonNullable<Schemas['Problem']['changed']>[number];
 
 /**
- * What the version of a chart is made of, in this order (R-211): the count of the patient's facts, the counts of
+ * The parts of a chart's version, in this order (R-211): the count of the patient's facts, the counts of
  * decisions and cancellations, documents, what was ordered and sent, the encounter's treatments, and possible
  * duplicates. None of them depends on the present time: an approval or an encounter that expires does not change the chart.
  */

@@ -4,7 +4,6 @@ import type { TransactionContext } from '../transactions/transaction.js';
 import { ERASED, ERASED_DOMAIN } from '../patients/identity.js';
 import { unsaid } from '../patients/patients.js';
 
-/** How to erase a patient. */
 interface Erasure {
   /** Whether to erase the patient even though the tenant must still keep the records. */
   readonly beforeRetention?: boolean | undefined;
