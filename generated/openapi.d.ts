@@ -329,8 +329,7 @@ export interface paths {
          * Withdraw a document
          * @description Withdraws a document that must not be used; this is final. Its links stop working, except links to an S3 store, which
          *     end within 15 minutes. Charts of encounters that name it show it as withdrawn, and no new encounter may name it.
-         *     Except for an `id-card`, the withdrawal is news about the patient: a provider who has read the chart must read it again, and
-         *     clearances say `factsChanged`. Repeat a request with the same `reason` freely.
+         *     The withdrawal is news about the patient: a provider who has read the chart must read it again, and clearances say `factsChanged`. Repeat a request with the same `reason` freely.
          */
         post: operations["withdrawDocument"];
         delete?: never;
@@ -3981,7 +3980,7 @@ export interface components {
             } | null;
             /**
              * Format: int32
-             * @description Reminders sent since the invitation.
+             * @description Reminders sent since the invitation; 0, because the operator invites outside of this service (R-122).
              */
             verifierReminderCount: number;
             /**
@@ -4131,7 +4130,7 @@ export interface components {
              * @example 2026-11-14T16:10:00.000Z
              */
             decidedAt: string | null;
-            /** @description Whether there was news about the patient from the approval until now: consider a new request. News are a changed name, birth date, sex, state, guardian, medical history, insurance or note; an upload or withdrawal of any type but `id-card`; a new encounter with notes; information for a provider; a denial or exception, an addendum, a cancellation as `clinically_inappropriate` or a revocation, of any item at any clinic. False unless `cleared`. */
+            /** @description Whether there was news about the patient from the approval until now: consider a new request. News are a changed name, birth date, sex, state, guardian, medical history, insurance or note; an upload of any type but `id-card`; a withdrawal; a new encounter with notes; information for a provider; a denial or exception, an addendum, a cancellation as `clinically_inappropriate` or a revocation, of any item at any clinic. False unless `cleared`. */
             factsChanged: boolean;
         };
         ClearanceList: {
@@ -4572,6 +4571,12 @@ export interface components {
         /** @description A product of the catalog: a treatment in an encounter. */
         Product: components["schemas"]["ProductSummary"] & {
             /**
+             * Format: int32
+             * @description Age in years from which a patient may get it, by the catalog for the product, else for its category. Null if the catalog names none; then your tenant's minimum age counts.
+             * @example 21
+             */
+            minAge: number | null;
+            /**
              * @description Whether it needs a synchronous review. The catalog says so for the product or its category, and for every drug with a DEA schedule.
              * @example true
              */
@@ -4787,7 +4792,7 @@ export interface components {
             category_name: string;
             /** @description Name of its subcategory. */
             sub_category_name: string;
-            /** @description A new item is `pending_review`. A lapsed approval shows as `expired`; one whose treatments were decided again is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient. */
+            /** @description A new item is `pending_review`. A lapsed approval shows as `expired`; one whose treatments were decided again is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient, and not always for all treatments of the item: `getClearances` says for which. */
             status: "pending_review" | "approved" | "denied" | "cancelled" | "expired" | "superseded" | "revoked";
         };
         /** @description An item with the fields that only the encounter record has. */
@@ -4806,6 +4811,8 @@ export interface components {
             treatmentIds: string[];
             /** @description The treatments that the approval excepts; they are not ordered. */
             declinedTreatmentIds: string[];
+            /** @description The treatments whose approval a later decision or a revocation has ended. An item stays `approved` while it covers another of its treatments. */
+            endedTreatmentIds: string[];
             /**
              * Format: date-time
              * @description When it was approved or denied.
@@ -4839,6 +4846,29 @@ export interface components {
             /** @description ISO 4217 code, frozen with the price. */
             currency: string;
         };
+        /** @description The provider who decided, as registered at the review; later imports do not change it. Null before the review, and for a provider whom the operator had not registered. */
+        ReviewedProvider: {
+            /**
+             * @description Name.
+             * @example Dr. Ana Ruiz
+             */
+            name: string;
+            /**
+             * @description National provider identifier.
+             * @example 1234567893
+             */
+            npi: string;
+            /**
+             * @description Credential, for example MD; null if none was registered.
+             * @example MD
+             */
+            credential: string | null;
+            /**
+             * @description State and number of the licenses in force in the US state of the review; null if there was none.
+             * @example TX 4711
+             */
+            license: string | null;
+        } | null;
         /** @description A provider's question and the partner's answer, or information that the partner sent without a question. */
         InformationExchange: {
             /**
@@ -4930,6 +4960,7 @@ export interface components {
             estimate: components["schemas"]["Estimate"];
             /** @description The provider who reviews or reviewed it. */
             reviewerRef: string | null;
+            provider: components["schemas"]["ReviewedProvider"];
             /**
              * Format: date-time
              * @description Time of the claim; null if it was never claimed.
@@ -5779,6 +5810,11 @@ export interface components {
              * @description Unit of the quantity.
              */
             quantityUnitOfMeasureId: string;
+            /**
+             * @description Name of that unit; null for an id that `listReferenceData` does not list.
+             * @example Milliliter
+             */
+            quantityUnit: string | null;
             /**
              * Format: uuid
              * @description DEA schedule of the drug.
@@ -7418,6 +7454,8 @@ export interface components {
              * @example Migraine twice a month. BP 118/76.
              */
             additionalNotes: string | null;
+            /** @description The questions of providers and the information of the partner, oldest first. */
+            information: components["schemas"]["InformationExchange"][];
             /**
              * @description Notes of the provider.
              * @example Chart reviewed, no contraindication.
@@ -7470,8 +7508,18 @@ export interface components {
                  * @example Blood pressure is too high.
                  */
                 denialReason: string | null;
-                /** @description The treatments that the approval excepts. */
-                declinedTreatmentIds: string[];
+                /** @description The treatments of the item, in the order of the request. */
+                treatments: {
+                    /**
+                     * Format: uuid
+                     * @description Id of the product.
+                     */
+                    treatmentId: string;
+                    /** @description Name of the product at the request. */
+                    name: string;
+                    /** @description What the decision about this treatment is worth now. `declined`: the approval of the item excepts it. `superseded`: a later decision about it counts, even if the item is still `approved` for others. */
+                    status: "pending" | "approved" | "denied" | "declined" | "expired" | "superseded" | "revoked";
+                }[];
                 /**
                  * @description The provider's reasoning, or null.
                  * @example No contraindication; the lower dose comes first.
@@ -7604,6 +7652,8 @@ export interface components {
             earlierReviews: components["schemas"]["ChartReview"][];
             /** @description Other encounters of this patient at any clinic of the tenant that wait for a decision, latest first; at most 100, and fewer if they exceed 1 MiB. */
             openEncounters: components["schemas"]["Encounter"][];
+            /** @description Items of `openEncounters` with the category and subcategory of an item under review. A warning only: each is decided in its own review. */
+            duplicates: components["schemas"]["Duplicate"][];
             /** @description Encounters of this patient at any clinic of the tenant that were cancelled or expired, with the exchanged information, latest first; at most 100, and fewer if they exceed 1 MiB. */
             endedEncounters: components["schemas"]["Encounter"][];
             /** @description What was ordered for this patient at any clinic of the tenant, latest first; at most 100. */

@@ -1,11 +1,13 @@
 import type { Document, EncounterTreatment } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import { statusAt } from '../domain/approvals/coverage.js';
+import { standing, statusAt } from '../domain/approvals/coverage.js';
+import { itemKey } from '../domain/catalog/itemKey.js';
 import type { Chart } from '../domain/reviews/chart.js';
 import type { PatientRecord } from '../domain/patients/patients.js';
 import { withinBytes } from '../domain/transactions/listCursor.js';
 import { patientDocumentView } from './documentView.js';
-import { declinedIdsOf, encounterDetailsView } from './encounterView.js';
+import { duplicateView } from './encounterPreviewView.js';
+import { encounterDetailsView, informationView } from './encounterView.js';
 import { guardianView } from './patientView.js';
 import type { PossibleDuplicate } from '../domain/patients/possibleDuplicates.js';
 import { prescriptionView } from './prescriptionView.js';
@@ -31,11 +33,20 @@ export function chartView(chart: Chart, links: readonly string[], now: Date): Sc
     withdrawnDocuments: chart.withdrawnDocuments.map(patientDocumentView),
     earlierReviews,
     openEncounters,
+    duplicates: duplicatesIn(chart).map(duplicateView),
     endedEncounters,
     supplies: chart.supplies.map(supplyView),
     hasMore: chart.hasMore || isCut,
     possibleDuplicates: chart.possibleDuplicates.map(possibleDuplicateView),
   };
+}
+
+/** The items of other open encounters that equal one under review. */
+function duplicatesIn({ encounter, openEncounters }: Chart) {
+  const keys = encounter.gfeItems.map(itemKey);
+  return openEncounters.flatMap((other) =>
+    other.gfeItems.filter((item) => keys.includes(itemKey(item))).map((item) => ({ ...item, encounter: other })),
+  );
 }
 
 function patientView(patient: PatientRecord): Schemas['ChartPatient'] {
@@ -86,6 +97,7 @@ function reviewView(review: Chart['earlierReviews'][number], now: Date): Schemas
     reviewedAt: (review.completedAt ?? review.updatedAt).toISOString(),
     reviewerRef: review.reviewerRef,
     additionalNotes: review.additionalNotes,
+    information: review.information.map(informationView),
     notes: review.reviewNotes,
     addenda: review.addenda.map(({ addedAt, reviewerRef, text }) => {
       return { addedAt: addedAt.toISOString(), reviewerRef, text };
@@ -98,11 +110,20 @@ function reviewView(review: Chart['earlierReviews'][number], now: Date): Schemas
       status: statusAt(item, now),
       validUntil: timestamp(item.validUntil),
       denialReason: item.denialReason,
-      declinedTreatmentIds: declinedIdsOf(review.treatments, item),
+      treatments: review.treatments
+        .filter((treatment) => itemKey(treatment) === itemKey(item))
+        .map((treatment) => decidedTreatmentView(treatment, now)),
       rationale: item.rationale,
       revocationReason: item.revocationReason,
     })),
   };
+}
+
+function decidedTreatmentView(
+  treatment: EncounterTreatment,
+  now: Date,
+): Schemas['ChartReview']['decisions'][number]['treatments'][number] {
+  return { treatmentId: treatment.productId, name: treatment.name, status: standing(treatment, now) };
 }
 
 function supplyView({ order, ...supply }: Chart['supplies'][number]): Schemas['ChartSupply'] {

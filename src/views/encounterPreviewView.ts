@@ -1,7 +1,7 @@
 import type { Schemas } from '../contract.js';
 import type { GfeItem } from '../../generated/prisma/client.js';
 import type { EncounterDraft } from '../domain/encounters/creation.js';
-import type { Duplicate } from '../domain/encounters/lookup.js';
+import type { Duplicate, ShownItem } from '../domain/encounters/lookup.js';
 import { estimateView, treatmentIdsOf } from './encounterView.js';
 import { timestamp } from './values.js';
 
@@ -32,7 +32,8 @@ function previewItemView({ encounter }: EncounterDraft, item: GfeItem): Schemas[
   };
 }
 
-function duplicateView({ encounter, ...item }: Duplicate): Schemas['Duplicate'] {
+/** An item of another open encounter. */
+export function duplicateView({ encounter, ...item }: ShownItem & Pick<Duplicate, 'encounter'>): Schemas['Duplicate'] {
   return {
     encounter_id: Number(encounter.encounterNo),
     gfe_no: encounter.gfeNo,

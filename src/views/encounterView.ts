@@ -1,7 +1,15 @@
 import type { Schemas } from '../contract.js';
-import type { DetailedEncounter, ShownEncounter, StatusEncounter, ShownItem } from '../domain/encounters/lookup.js';
+import type {
+  DetailedEncounter,
+  ShownEncounter,
+  ShownInformation,
+  StatusEncounter,
+  ShownItem,
+} from '../domain/encounters/lookup.js';
 import { statusAt } from '../domain/approvals/coverage.js';
+import type { FrozenProvider } from '../domain/providers/licenses.js';
 import type { ItemIdentity } from '../domain/catalog/itemKey.js';
+import type { JsonOf } from '../domain/transactions/bulkSql.js';
 import { amountNumber, createdDate, isoTime, jsonObject, timestamp } from './values.js';
 
 /** The stored encounter; approvals expire by the tenant's clock. */
@@ -30,6 +38,7 @@ export function encounterView(encounter: ShownEncounter, now: Date): Schemas['En
     gfe_data: encounter.gfeItems.map((item) => recordItemView(encounter, item, now)),
     estimate: estimateView(encounter),
     reviewerRef: encounter.reviewerRef,
+    provider: encounter.reviewedProvider as FrozenProvider | null,
     claimedAt: timestamp(encounter.claimedAt),
     leaseExpiresAt: timestamp(encounter.leaseExpiresAt),
     completedAt: timestamp(encounter.completedAt),
@@ -55,7 +64,7 @@ export function encounterDetailsView(encounter: DetailedEncounter, now: Date): S
   });
 }
 
-function informationView(row: DetailedEncounter['information'][number]): Schemas['InformationExchange'] {
+export function informationView(row: ShownInformation | JsonOf<ShownInformation>): Schemas['InformationExchange'] {
   const { requestedAt, providedAt, ...exchange } = row;
   return { requestedAt: isoTime(requestedAt), providedAt: providedAt && isoTime(providedAt), ...exchange };
 }
@@ -96,7 +105,8 @@ function recordItemView({ treatments }: ShownEncounter, item: ShownItem, now: Da
     categoryId: item.categoryId,
     subcategoryId: item.subcategoryId,
     treatmentIds: treatmentIdsOf(treatments, item),
-    declinedTreatmentIds: declinedIdsOf(treatments, item),
+    declinedTreatmentIds: idsOf(treatments, item, ({ decision }) => decision === 'declined'),
+    endedTreatmentIds: idsOf(treatments, item, ({ endReason }) => endReason !== null),
     decidedAt: timestamp(item.decidedAt),
     validUntil: timestamp(item.validUntil),
     denialReason: item.denialReason,
@@ -113,12 +123,10 @@ export function treatmentIdsOf(
   return ofItem.map(({ productId }) => productId);
 }
 
-/** The treatments that the approval of an item excepts (R-200). */
-export const declinedIdsOf = (treatments: ShownEncounter['treatments'], item: ItemIdentity): string[] =>
-  treatmentIdsOf(
-    treatments.filter(({ decision }) => decision === 'declined'),
-    item,
-  );
+type Treatment = ShownEncounter['treatments'][number];
+
+const idsOf = (treatments: readonly Treatment[], item: ItemIdentity, isMeant: (one: Treatment) => boolean): string[] =>
+  treatmentIdsOf(treatments.filter(isMeant), item);
 
 function orderDetailsView(order: StatusEncounter['orders'][number]): Schemas['OrderDetails'] {
   return {

@@ -8,6 +8,7 @@ type Audited = Pick<ShownProduct, 'createdAt' | 'createdBy' | 'updatedAt' | 'upd
 
 export function productView(product: ShownProduct): Schemas['Product'] {
   return Object.assign(productSummaryView(product), {
+    minAge: product.minAge ?? product.category.minAge,
     synchronousOnly: product.synchronousOnly || product.category.synchronousOnly,
     category: categoryView(product.category),
     subcategory: subcategoryView(product.subcategory),

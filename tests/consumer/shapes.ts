@@ -98,6 +98,7 @@ export const product = {
     ...stamps,
   }),
   clinicAvailabilityTotal: number,
+  minAge: orNull(number),
   synchronousOnly: boolean,
   productOffer: {
     ...all(uuid, 'id productId'),

@@ -8,6 +8,7 @@ import {
   newPartner,
   newPatient,
   newProduct,
+  newToken,
 } from '../support/factories.js';
 import { openObservedHarness } from '../support/observedHarness.js';
 import { call, type Answer } from '../support/http.js';
@@ -16,6 +17,7 @@ import { getOrder } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
 import { fulfil } from '../support/shipments.js';
 import {
+  askedEncounter,
   cancelled,
   claim,
   claimedEncounter,
@@ -84,7 +86,7 @@ describe('getChart 200', () => {
     });
   });
 
-  it('shows prescriptions as of the creation, and what earlier approvals except', async () => {
+  it('shows prescriptions as of the creation, and names the treatments of earlier decisions', async () => {
     const treatmentIds = [await newProduct(harness, partner, { isRx: true })];
     treatmentIds.push(await newProduct(harness, partner, await ofProduct(treatmentIds[0])));
     const decision = { exceptTreatmentIds: treatmentIds.slice(1), rationale: 'The lower dose comes first.' };
@@ -98,8 +100,67 @@ describe('getChart 200', () => {
     await claim(harness, partner, second);
     const { body: chart } = await open(second.encounter_id);
     expect(chart.treatments[0].rx).toMatchObject({ rxQty });
-    const { exceptTreatmentIds: declinedTreatmentIds, rationale } = decision;
-    expect(chart.earlierReviews).toMatchObject([{ decisions: [{ declinedTreatmentIds, rationale }] }]);
+    const [{ name }, other] = chart.treatments;
+    const treatments = [
+      { treatmentId: treatmentIds[0], name, status: 'approved' },
+      { treatmentId: treatmentIds[1], name: other.name, status: 'declined' },
+    ];
+    const { rationale } = decision;
+    expect(chart.earlierReviews).toMatchObject([{ decisions: [{ status: 'approved', treatments, rationale }] }]);
+  });
+
+  it('names the treatments of an approved item about which a later decision counts', async () => {
+    const first = await newProduct(harness, partner);
+    const treatmentIds = [first, await newProduct(harness, partner, await ofProduct(first))];
+    const both = await completedEncounter(harness, partner, { treatmentIds });
+    const { patientId, clinicId } = both;
+    const body = { patientId, clinicId, treatmentIds: [first] };
+    await reviewed(harness, partner, await newEncounter(harness, partner, body), deny);
+    const { encounter_id } = await claimedEncounter(harness, partner, body);
+    const [denial, approval] = (await open(encounter_id)).body.earlierReviews;
+    expect(denial.decisions).toMatchObject([{ treatments: [{ treatmentId: first, status: 'denied' }] }]);
+    const statuses = [{ status: 'superseded' }, { status: 'approved' }];
+    expect(approval.decisions).toMatchObject([{ status: 'approved', treatments: statuses }]);
+    const shown = await call(harness, `GET /encounters/${both.encounter_id}`, partner);
+    expect(shown.body.gfe_data).toMatchObject([{ status: 'approved', treatmentIds, endedTreatmentIds: [first] }]);
+  });
+
+  it('shows the information that was exchanged in an encounter after its review', async () => {
+    const asked = await askedEncounter(harness, partner);
+    const { encounter_id, patientId } = asked;
+    const json = { additionalNotes: 'Takes anticoagulants.' };
+    await call(harness, `POST /encounters/${encounter_id}/information`, { token: partner.token, json });
+    await reviewed(harness, partner, asked);
+    const { information } = (await call(harness, `GET /encounters/${encounter_id}`, partner)).body;
+    expect(information).toMatchObject([{ message: 'Which medication?', ...json }]);
+    const other = await claimedEncounter(harness, partner, { patientId });
+    expect((await open(other.encounter_id)).body.earlierReviews).toMatchObject([{ encounter_id, information }]);
+  });
+
+  it('shows other open encounters with the same item as duplicates, at every clinic', async () => {
+    const body = await encounterBody(harness, partner);
+    const { patientId, treatmentIds } = body;
+    const same = await newEncounter(harness, partner, { patientId, treatmentIds });
+    await newEncounter(harness, partner, { patientId });
+    const { encounter_id } = await claimedEncounter(harness, partner, body);
+    const { clinicId, gfe_data } = same;
+    const { categoryId, subcategoryId } = gfe_data[0];
+    const duplicate = { encounter_id: same.encounter_id, clinicId, categoryId, subcategoryId };
+    const chart = (await open(encounter_id)).body;
+    expect(chart.openEncounters).toHaveLength(2);
+    expect(chart.duplicates).toMatchObject([duplicate]);
+    expect(chart.duplicates).toHaveLength(1);
+  });
+
+  it('shows a line whose approval has expired as held, even if no sweep has run', async () => {
+    const completed = await completedEncounter(harness, partner);
+    const start = harness.clock.now;
+    harness.clock.now = new Date(completed.gfe_data[0].validUntil);
+    const later = { ...partner, token: await newToken(harness, partner) };
+    const { encounter_id } = await claimedEncounter(harness, later, { patientId: completed.patientId });
+    const { supplies } = (await open(encounter_id, reviewer, later)).body;
+    harness.clock.now = start;
+    expect(supplies).toMatchObject([{ order_no: completed.order_no, status: 'pending', holdReason: 'expired' }]);
   });
 
   it('shows what was ordered and sent for the patient, at every clinic, latest first', async () => {

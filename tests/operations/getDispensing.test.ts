@@ -67,7 +67,7 @@ describe('getDispensing 200', () => {
     expect(body.lines).toHaveLength(1);
     expect(body.lines[0]).toMatchObject({
       ...{ treatmentId: treatmentIds[0], pharmacyId: own, quantity: 1, fulfilment: { status: 'pending' } },
-      prescription: { refills: 2, daysSupply: 30 },
+      prescription: { refills: 2, daysSupply: 30, rxQty: 1, quantityUnit: 'Gram' },
       prescriber: { reviewerRef: reviewer, name: 'Ada Lane', npi: '1234567893', license: 'TX 4711' },
       ...{ approvedAt: gfe_data[0].decidedAt, validUntil: gfe_data[0].validUntil },
     });

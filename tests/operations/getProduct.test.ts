@@ -1,4 +1,4 @@
-import { newClinic, newPartner, newProduct } from '../support/factories.js';
+import { newCategory, newClinic, newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 
@@ -13,6 +13,20 @@ describe('getProduct 200', () => {
     const { status, body } = await get(id);
     const list = await call(harness, 'GET /tenants/products', { token: partner.token });
     expect([status, body]).toEqual([200, list.body.data.find((product: { id: string }) => product.id === id)]);
+  });
+
+  it.each([
+    ["the product's, which precedes that of its category", 21, 16, 21],
+    ["its category's", null, 16, 16],
+    ['null if the catalog has none', null, null, null],
+  ])('shows as minAge %s', async (_case, ofProduct, ofCategory, minAge) => {
+    const { categoryId, subcategoryId } = await newCategory(harness, partner);
+    const { prisma } = harness.domain.db;
+    const id = await newProduct(harness, partner, { categoryId, subcategoryId });
+    const { tenantId } = partner;
+    await prisma.product.updateMany({ where: { tenantId, id }, data: { minAge: ofProduct } });
+    await prisma.category.updateMany({ where: { tenantId, id: categoryId }, data: { minAge: ofCategory } });
+    expect((await get(id)).body.minAge).toBe(minAge);
   });
 
   it('returns a deleted product, which encounters and orders still name', async () => {

@@ -66,12 +66,14 @@ describe('withdrawDocument 200', () => {
   it.each([
     ['lab-results', 1],
     ['id-card', 0],
-  ])('for %s raises the number of facts about the patient by %d', async (docType, count) => {
+  ])('counts as news, as an upload of %s does %d times', async (docType, count) => {
     const patientId = await newPatient(harness, partner);
-    const { documentId } = await upload(patientId, docType);
     const before = await factsOf(patientId);
+    const { documentId } = await upload(patientId, docType);
+    const uploaded = await factsOf(patientId);
     await withdraw(documentId);
-    expect(Number((await factsOf(patientId)) - before)).toBe(count);
+    const withdrawn = await factsOf(patientId);
+    expect([uploaded - before, withdrawn - uploaded].map(Number)).toEqual([count, 1]);
   });
 
   it('changes the chart of an encounter in review, which shows a document that the encounter names as withdrawn', async () => {

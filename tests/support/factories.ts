@@ -205,12 +205,15 @@ export async function newProduct(harness: Harness, partner: Partner, changes: Pr
   return id;
 }
 
+/** The unit "Gram". */
+const unit = '01a05c32-5e80-7000-8000-0000000003a2';
+
 const rx = (reference: string) => ({
   refills: 2,
   rxQty: 1,
   daysSupply: 30,
   deaScheduleId: reference,
-  quantityUnitOfMeasureId: reference,
+  quantityUnitOfMeasureId: unit,
   refrigerationTypeId: reference,
 });
 

@@ -23,6 +23,10 @@ const refrigerationTypes: readonly Entry[] = [
   { id: '01a05c32-5e80-7000-8000-000000000f52', name: 'Room temperature' },
 ];
 
+/** The name of the unit of a prescription's quantity; null if the id has no name. */
+export const unitOf = (rx: { readonly quantityUnitOfMeasureId: string }): string | null =>
+  units.find(({ id }) => id === rx.quantityUnitOfMeasureId)?.name ?? null;
+
 /** The names behind the catalog's ids, sorted by name. */
 export async function listReferenceData(
   { db: { prisma }, caller: { tenantId } }: Pick<ModelContext, 'db' | 'caller'>,

@@ -74,7 +74,7 @@ export async function withdrawDocument(
   return withdrawn;
 }
 
-/** Records an event about a document of a locked patient. Any type except `id-card` is a new fact (R-210). */
+/** Records an event about a document of a locked patient. All are news except the upload of an `id-card` (R-210). */
 export async function announceDocument(
   context: CallerContext,
   document: Document,
@@ -82,6 +82,6 @@ export async function announceDocument(
 ): Promise<void> {
   const { id: documentId, patientId: user_id, tenantId } = document;
   const docType = typeOf(document);
-  if (docType !== 'id-card') await countDocument(context, tenantId, user_id);
+  if (docType !== 'id-card' || type === 'document.withdrawn') await countDocument(context, tenantId, user_id);
   recordEvent(context, { tenantId, clinicId: null }, type, { documentId, user_id, docType });
 }

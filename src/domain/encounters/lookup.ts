@@ -19,7 +19,10 @@ import type { LookupContext, ModelContext, ReadContext } from '../transactions/t
 
 /** An encounter with the parts that its views show. A stored record satisfies this type, too. */
 export interface ShownEncounter extends Encounter {
-  readonly treatments: readonly Pick<EncounterTreatment, 'productId' | 'categoryId' | 'subcategoryId' | 'decision'>[];
+  readonly treatments: readonly Pick<
+    EncounterTreatment,
+    'productId' | 'categoryId' | 'subcategoryId' | 'decision' | 'endReason'
+  >[];
   readonly documents: readonly Pick<EncounterDocument, 'documentId'>[];
   readonly gfeItems: readonly ShownItem[];
   /** The order of the review, then its reorders. */
@@ -69,7 +72,7 @@ const shownWith = (
   more: Prisma.Sql,
 ): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
   (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
-      'subcategoryId', subcategory_id, 'decision', decision) ORDER BY position)
+      'subcategoryId', subcategory_id, 'decision', decision, 'endReason', end_reason) ORDER BY position)
     FROM encounter_treatment AS part
     WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS treatments,
   (SELECT coalesce(json_agg(json_build_object('documentId', document_id) ORDER BY position), '[]')
@@ -82,11 +85,15 @@ const shownWith = (
 /** Selects encounters as lists and responses show them; the condition must name the tenant, too. */
 export const selectShown = forTenant((tenantId) => shownWith(tenantId, Prisma.empty));
 
+/** The parts of an exchange of information that views show. */
+export type ShownInformation = Pick<
+  EncounterInformation,
+  'requestedAt' | 'reviewerRef' | 'message' | 'providedAt' | 'additionalNotes'
+>;
+
 /** An encounter with the parts that only GET /encounters/{encounter_id} shows: information and addenda. */
 export interface DetailedEncounter extends ShownEncounter {
-  readonly information: readonly JsonOf<
-    Pick<EncounterInformation, 'requestedAt' | 'reviewerRef' | 'message' | 'providedAt' | 'additionalNotes'>
-  >[];
+  readonly information: readonly JsonOf<ShownInformation>[];
   readonly addenda: readonly { readonly addedAt: string }[];
 }
 

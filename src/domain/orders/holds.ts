@@ -70,9 +70,12 @@ export function stopped(
   return { order: second.order, events: [...first.events, ...second.events] };
 }
 
+/** Whether the approval of a line has expired before its pharmacy accepted the line, so that it is held. */
+export const isExpired = ({ expiresAt }: OrderLine, now: Date): boolean => expiresAt !== null && expiresAt <= now;
+
 /** Holds the lines whose approval has expired before their pharmacy accepted them. */
 export function elapsedHolds(order: OrderRecord, now: Date): ChangedOrder {
-  return held(order, ({ expiresAt }) => expiresAt !== null && expiresAt <= now, 'expired', now);
+  return held(order, (line) => isExpired(line, now), 'expired', now);
 }
 
 /** The order with its due holds applied. A sweep, or the next change of the order, records those holds. */

@@ -5,6 +5,7 @@ import { getPatient } from '../patients/patients.js';
 import { findPossibleDuplicates } from '../patients/possibleDuplicates.js';
 import { showEncounter, showUndecidedEncounters, type DetailedEncounter } from '../encounters/lookup.js';
 import { actorOf, dueEvent, nextState } from '../encounters/states.js';
+import { isExpired } from '../orders/holds.js';
 import { readUntilFull } from '../transactions/listCursor.js';
 import type { ModelContext } from '../transactions/transaction.js';
 import { chartVersion, readMarks } from './chartVersion.js';
@@ -70,7 +71,9 @@ async function readChart(context: ModelContext, encounter: DetailedEncounter) {
     openEncounters: open.encounters.filter((other) => other.id !== id),
     /** Encounters of the patient that were cancelled or expired. */
     endedEncounters: ended.encounters,
-    supplies: supplies.slice(0, MAX_ENTRIES),
+    supplies: supplies
+      .slice(0, MAX_ENTRIES)
+      .map((line) => (isExpired(line, context.now()) ? { ...line, holdReason: 'expired' as const } : line)),
     /** Whether the chart omits older entries, or possible duplicates or their denials. */
     hasMore: [files, reviews, open, ended, possible].some(({ hasMore }) => hasMore) || supplies.length > MAX_ENTRIES,
     possibleDuplicates: possible.patients,
@@ -95,6 +98,9 @@ async function patientDocuments(prisma: Models, { tenantId, patientId, documents
   };
 }
 
+/** The columns of an exchange of information that a chart shows. */
+const exchanged = { requestedAt: true, reviewerRef: true, message: true, providedAt: true, additionalNotes: true };
+
 async function latestReviews(prisma: Models, { tenantId, patientId }: Pick<Encounter, 'tenantId' | 'patientId'>) {
   const where = { tenantId, patientId, completedAt: { not: null }, reviewerRef: { not: null } };
   const orderBy = [{ completedAt: 'desc' as const }, { encounterNo: 'desc' as const }];
@@ -103,6 +109,7 @@ async function latestReviews(prisma: Models, { tenantId, patientId }: Pick<Encou
     gfeItems: { where: { tenantId, decidedAt: { not: null } }, orderBy: { position: 'asc' } },
     addenda: { where: { tenantId }, orderBy: [{ addedAt: 'asc' }, { id: 'asc' }] },
     treatments: { where: { tenantId }, orderBy: { position: 'asc' } },
+    information: { where: { tenantId }, orderBy: [{ requestedAt: 'asc' }, { id: 'asc' }], select: exchanged },
   } satisfies Prisma.EncounterInclude;
   const ids = latest.slice(0, MAX_ENTRIES).map(({ id }) => id);
   const earlierReviews = await readUntilFull(ids, (batch) =>

@@ -21,11 +21,12 @@ describe('submitReview and the provider', () => {
       const row = await harness.domain.db.prisma.encounter.findFirstOrThrow({
         where: { tenantId: owner.tenantId, encounterNo: encounter_id },
       });
-      return [body.lines[0].prescriber, row.reviewedProvider];
+      const encounter = await call(harness, `GET /encounters/${encounter_id}`, owner);
+      return [body.lines[0].prescriber, row.reviewedProvider, encounter.body.provider];
     };
     const before = await shown();
     const frozen = { name: 'Ada Lane', npi: '1234567893', credential: 'NP', license: 'TX 4711' };
-    expect(before).toMatchObject([frozen, frozen]);
+    expect(before).toMatchObject([frozen, frozen, frozen]);
     const report = await imported(owner, { name: 'Ada Smith', credential: 'MD', licenses: licensed('42') });
     expect(report).toEqual({ report: { created: 0, updated: 1, unchanged: 0 } });
     expect(await shown()).toEqual(before);
