@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { JsonFault, JsonPlace } from '../domain/catalog/import/jsonDocument.js';
+import type { JsonFault } from '../domain/catalog/import/jsonDocument.js';
 import { errorCode } from '../failures.js';
 
 const UNREADABLE: Readonly<Record<string, string>> = {
@@ -21,19 +21,16 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-/** A message about a place in a file, in the format from which editors and terminals make links. */
-export function remark(file: string, { line, column, pointer }: JsonPlace, message: string): string {
-  return `${file}:${line}:${column}: ${pointer || '/'} ${message}`;
-}
-
-/** The result of reading a file. @throws Error with a line for each fault */
+/** The result of reading a file. @throws Error with a line for each fault; editors and terminals link its place */
 export function faultless<Result extends object>(
   file: string,
   result: Result | { readonly faults: readonly JsonFault[] },
 ) {
   if (!('faults' in result)) return result;
   const { faults } = result;
-  const lines = faults.map((fault) => remark(file, fault, fault.message));
+  const lines = faults.map(
+    ({ line, column, pointer, message }) => `${file}:${line}:${column}: ${pointer || '/'} ${message}`,
+  );
   const count = faults.length === 1 ? 'One fault' : `${faults.length} faults`;
   throw Object.assign(new Error([...lines, `${count}: nothing was imported.`].join('\n')), { faults });
 }

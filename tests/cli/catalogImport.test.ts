@@ -1,6 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -36,40 +34,6 @@ it('catalog import reports created rows, and only unchanged rows when it runs ag
   const again = await run(...args);
   expect(again).toMatchObject({ code: 0, stderr: '' });
   expect(again.stdout).toMatch(/^ +CREATED +UPDATED +DELETED +UNCHANGED\nclinics +0 +0 +0 +7\n/);
-});
-
-it('catalog import --dry-run prints each change with its position in the file, and writes no row', async () => {
-  const path = await file('change.json', '{ "products": [\n  { "sku": "BTX-100", "isDeleted": true }\n] }');
-  const args = ['catalog', 'import', path, '--tenant', 'first', '--dry-run'];
-  const { code, stdout, stderr } = await run(...args);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).toMatch(`${path}:2:3: /products/0 would be deleted\nDry run: nothing was imported.\n`);
-  expect(stdout).toMatch(/\nproducts +0 +0 +1 +0\n$/);
-  expect(await json(...args)).toMatchObject({
-    products: { deleted: 1 },
-    changes: [{ line: 2, column: 3, pointer: '/products/0', state: 'deleted' }],
-  });
-  expect(await harness.domain.db.prisma.product.count({ where: { tenantId: 'first', isDeleted: true } })).toBe(0);
-});
-
-it('catalog export prints a file whose import makes no change', async () => {
-  const { code, stdout, stderr } = await run('catalog', 'export', '--tenant', 'first');
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const path = await file('export.json', stdout);
-  const again = await run('catalog', 'import', path, '--tenant', 'first', '--dry-run');
-  expect(again.stdout).toMatch(/^Nothing would change: nothing was imported\.\n/);
-  expect(again.stdout).toMatch(/\nproducts +0 +0 +0 +14\n$/);
-});
-
-it('catalog schema prints a JSON Schema 2020-12 that accepts valid catalogs only', async () => {
-  const ajv = new Ajv2020({ logger: false });
-  addFormats.default(ajv);
-  const valid = ajv.compile(await json('catalog', 'schema'));
-  expect(valid(JSON.parse(await readFile(demoCatalog, 'utf8')))).toBe(true);
-  expect(valid(await json('catalog', 'export', '--tenant', 'first'))).toBe(true);
-  expect(valid({ products: [{ sku: 'X', isDeleted: true }] })).toBe(true);
-  expect(valid({ products: [{ sku: 'X' }] })).toBe(false);
-  expect(valid({ shops: [] })).toBe(false);
 });
 
 it('catalog import prints every fault of the file as file:line:column, writes no row and exits with 1', async () => {

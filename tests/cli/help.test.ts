@@ -8,12 +8,12 @@ const commands = [
   ),
   ...['create', 'list', 'show', 'update', 'deactivate', 'activate', 'revoke-tokens'].map((name) => `client ${name}`),
   ...['rotate-secret', 'retire-secret'].map((name) => `client ${name}`),
-  ...['import', 'export', 'schema'].map((name) => `catalog ${name}`),
   ...['verify', 'export', 'erase'].map((name) => `patient ${name}`),
   ...['verify', 'export', 'purge'].map((name) => `audit ${name}`),
   ...['list', 'disable'].map((name) => `webhook ${name}`),
   ...['complete', 'create', 'verify'].map((name) => `backup ${name}`),
   ...[
+    'catalog import',
     'provider import',
     'provider list',
     'order cancel',

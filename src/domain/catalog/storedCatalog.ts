@@ -24,7 +24,7 @@ export async function loadCatalog({ db }: TransactionContext, tenantId: string) 
   };
 }
 
-export function pharmaciesOf(products: readonly Product[]): { id: string; name: string }[] {
+function pharmaciesOf(products: readonly Product[]): { id: string; name: string }[] {
   const names = new Map(products.map(({ pharmacyId, pharmacyName }) => [pharmacyId, pharmacyName]));
   return [...names].map(([id, name]) => ({ id, name }));
 }

@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { v7 } from 'uuid';
 import { openDatabase } from '../../../src/adapters/database/database.js';
 import type { DomainContext } from '../../../src/context.js';
-import { exportCatalog } from '../../../src/domain/catalog/exportCatalog.js';
 import { importCatalog } from '../../../src/domain/catalog/import/importCatalog.js';
-import type { CatalogReport, CatalogResult, Progress } from '../../../src/domain/catalog/import/importCatalog.js';
+import type { CatalogReport, Progress } from '../../../src/domain/catalog/import/importCatalog.js';
 import type { JsonFault } from '../../../src/domain/catalog/import/jsonDocument.js';
 import { createTenant } from '../../../src/domain/access/tenants.js';
 import { createTestDatabase } from '../../support/postgres.js';
@@ -52,14 +51,10 @@ export async function openCatalogHarness() {
     newTenant,
     /** Imports a catalog; throws if it has faults. */
     async imported(catalog: unknown, tenant = tenantId, progress: Progress = () => {}): Promise<CatalogReport> {
-      const result = await importCatalog(context, tenant, write(catalog), { progress });
+      const result = await importCatalog(context, tenant, write(catalog), progress);
       if ('faults' in result) throw new Error(write(result.faults));
-      return result.report;
+      return result;
     },
-    /** The result of a dry run. */
-    previewed: (catalog: unknown): Promise<CatalogResult> =>
-      importCatalog(context, tenantId, write(catalog), { dryRun: true }),
-    exported: () => exportCatalog(context, tenantId),
     /** The faults of a file; empty if it was imported. */
     async faultsOf(text: string, tenant = tenantId): Promise<readonly JsonFault[]> {
       const result = await importCatalog(context, tenant, text);

@@ -182,9 +182,6 @@ export const catalogSchema = {
   },
 } as const;
 
-/** Keywords in this schema that readCatalog.ts adds to Ajv; other validators do not know them. */
-export const ownKeywords = ['exactlyOne', 'timeZone', 'uniqueBy'];
-
 /** A valid file with the schema's defaults filled in. */
 export type Catalog = Omit<FromSchema<typeof catalogSchema>, 'products'> & {
   readonly products: readonly CatalogProduct[];

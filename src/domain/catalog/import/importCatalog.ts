@@ -5,7 +5,7 @@ import { updateRows } from '../../transactions/rows.js';
 import { inTransaction, type TransactionContext } from '../../transactions/transaction.js';
 import { loadCatalog, storedRows } from '../storedCatalog.js';
 import type { Catalog } from './catalogSchema.js';
-import type { JsonFault, JsonPlace } from './jsonDocument.js';
+import type { JsonFault } from './jsonDocument.js';
 import { tables, type Change, type Planning } from './matchRows.js';
 import { planCatalog, type CatalogPlan } from './planCatalog.js';
 import { inFileOrder, readCatalog, type Faults, type FaultyFile, type ValidFile } from './readCatalog.js';
@@ -21,29 +21,21 @@ const reported = {
 type Counts = Readonly<Record<Change['state'], number>>;
 export type CatalogReport = Readonly<Record<keyof typeof reported, Counts>>;
 
-export type PlannedChange = JsonPlace & Pick<Change, 'state'>;
-export type CatalogResult = { readonly report: CatalogReport; readonly changes: readonly PlannedChange[] } | Faults;
-
 /** Called with the number of rows written so far, and of all rows to write. */
 export type Progress = (written: number, total: number) => void;
 
 /** Rows per statement: enough to save round trips, few enough to show progress. */
 const BATCH = 1_000;
 
-export interface ImportOptions {
-  readonly dryRun?: boolean;
-  readonly progress?: Progress;
-}
-
 /** Creates or updates the elements of a file; rows that the file omits stay. With faults, nothing is written. */
 export async function importCatalog(
   context: DomainContext,
   tenantId: string,
   text: string,
-  options?: ImportOptions,
-): Promise<CatalogResult> {
+  progress?: Progress,
+): Promise<CatalogReport | Faults> {
   const file = readCatalog(text);
-  return inTransaction(context, (transaction) => writeCatalog(transaction, tenantId, file, options));
+  return inTransaction(context, (transaction) => writeCatalog(transaction, tenantId, file, progress));
 }
 
 /** What the import of a file changes in a stored catalog, or the faults of the file. */
@@ -88,19 +80,14 @@ export async function writeCatalog(
   context: TransactionContext,
   tenantId: string,
   file: ValidFile<Catalog> | FaultyFile,
-  { dryRun = false, progress = () => {} }: ImportOptions = {},
-): Promise<CatalogResult> {
-  const { document } = file;
+  progress: Progress = () => {},
+): Promise<CatalogReport | Faults> {
   const stored = storedRows(await loadCatalog(context, tenantId));
   const plan = decideImport(file, stored, () => context.newId());
   if ('faults' in plan) return plan;
-  if (!dryRun) await writePlan(context, tenantId, plan, progress);
+  await writePlan(context, tenantId, plan, progress);
   const counts = Object.entries(reported).map(([name, kind]) => [name, countsOf(plan[kind])]);
-  const changes = Object.values(reported).flatMap((kind) => plan[kind].filter(({ state }) => state !== 'unchanged'));
-  return {
-    report: Object.fromEntries(counts) as CatalogReport,
-    changes: inFileOrder(changes.map(({ pointer, state }) => ({ ...document.placeOf(pointer), state }))),
-  };
+  return Object.fromEntries(counts) as CatalogReport;
 }
 
 function countsOf(changes: readonly Change[]): Counts {

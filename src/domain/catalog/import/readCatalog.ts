@@ -3,7 +3,7 @@ import type { FuncKeywordDefinition, SchemaValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { isTimeZone } from '../timeZone.js';
 import { catalogSchema, type Catalog } from './catalogSchema.js';
-import { escaped, parseJson, type JsonDocument, type JsonFault, type JsonPlace } from './jsonDocument.js';
+import { escaped, parseJson, type JsonDocument, type JsonFault } from './jsonDocument.js';
 
 export interface ValidFile<Content> {
   readonly value: Content;
@@ -34,8 +34,8 @@ export function readFile<T>(text: string, valid: ValidateFunction<T>): ValidFile
   return { faults: inFileOrder([...document.faults, ...schemaFaults(document, valid.errors ?? [])]), document };
 }
 
-export function inFileOrder<Place extends JsonPlace>(places: readonly Place[]): Place[] {
-  return places.toSorted((a, b) => a.line - b.line || a.column - b.column);
+export function inFileOrder(faults: readonly JsonFault[]): JsonFault[] {
+  return faults.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }
 
 export function fileValidator<T>(schema: object): ValidateFunction<T> {
