@@ -4,31 +4,33 @@ import {
   changeApiClient,
   createApiClient,
   deactivateApiClient,
-  EFFECT_SECONDS,
   grantedPermissions,
   idsOf,
   revokeTokens,
   type ClientChange,
 } from '../domain/access/apiClients.js';
-import { retireSecret, rotateSecret } from '../domain/access/apiClientSecrets.js';
+import { rotateSecret } from '../domain/access/apiClientSecrets.js';
 import { permissions, presets, type Preset } from '../domain/access/permissions.js';
 import { assertName } from '../domain/access/tenants.js';
 import { addViewCommands, clinicsOf, pharmaciesOf, shown, told } from './clientView.js';
-import { addCommand, addGroup, addTenantCommand, PROGRAM } from './command.js';
+import { addCommand, addGroup, addTenantCommand } from './command.js';
 import { confirm, confirmable, marked } from './confirmation.js';
 import { inDryTransaction, withDatabase } from './operator.js';
 import { assertUsage, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE, wholeNumber } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Minimum seconds for which a rotated secret stays valid, so that callers can change over. */
-const SHORTEST_OVERLAP = 3_600;
-const EXPIRE_OLD = `end the old secret after this time (at least ${SHORTEST_OVERLAP})`;
+/** Seconds for which callers can change over to a new secret. */
+const CHANGEOVER = 7 * 86_400;
 const requestLimit = wholeNumber(1, 1_000_000);
 const presetList = Object.entries(presets).map(([name, granted]) => `  ${name}: ${granted.join(' ')}\n`);
 const NOTES = `
 Presets:\n${presetList.join('')}Permissions:\n  ${permissions.join(' ')}
 
 With --json: clientId, clientSecret, permissions.`;
+const ROTATION = `
+Access tokens stay valid until they expire; \`client revoke-tokens\` ends them.
+
+With --json: clientId, clientSecret, old.`;
 
 export function addClientCommands(program: Command, terminal: CliIo): void {
   const client = addGroup(program, 'client', 'the API clients of a tenant');
@@ -135,36 +137,17 @@ function addUpdate(client: Command, terminal: CliIo): void {
 }
 
 function addSecretCommands(client: Command, terminal: CliIo): void {
-  const rotating = 'add a secret; the old one stays valid until you retire it';
-  const examples = [EXAMPLE_CLIENT, `${EXAMPLE_CLIENT} --expire-old 604800`];
-  addCommand(client, 'rotate-secret <client-id>', rotating, examples, {
-    notes: '\nWith --json: clientId, clientSecret, old.',
-  })
-    .option('--expire-old <seconds>', EXPIRE_OLD, wholeNumber(SHORTEST_OVERLAP, 99_999_999))
-    .action(async (clientId, { expireOld = null, json }) => {
+  const rotating = 'add a secret and end the old one after a time in which both are valid';
+  const examples = [EXAMPLE_CLIENT, `${EXAMPLE_CLIENT} --expire-old 0`];
+  const expiring = 'seconds until the old secret ends; 0 for a secret that has leaked';
+  addCommand(client, 'rotate-secret <client-id>', rotating, examples, { notes: ROTATION })
+    .addOption(new Option('--expire-old <seconds>', expiring).default(CHANGEOVER).argParser(wholeNumber(0, 99_999_999)))
+    .action(async (clientId, { expireOld, json }) => {
       const rotated = await withDatabase(terminal, (context) => rotateSecret(context, clientId, expireOld));
-      const { clientSecret } = rotated;
-      const old = rotated.old && { hint: rotated.old.hint, expiresAt: rotated.old.expiresAt };
-      const ends = old?.expiresAt ? `ends at ${old.expiresAt.toISOString()}` : 'stays valid until you retire it';
-      const ofOld = old
-        ? `The old secret (…${old.hint}) ${ends}: ${PROGRAM} client retire-secret ${clientId}`
-        : 'There was no other active secret.';
-      const told = `${fields({ 'client id': clientId, 'new secret': clientSecret })}\n${SHOWN_ONCE}\n${ofOld}`;
-      print(terminal, json, { clientId, clientSecret, old }, told);
-    });
-
-  const retiring = 'end the older of two secrets and its refresh tokens, after the caller has used the new one';
-  addCommand(client, 'retire-secret <client-id>', retiring, [EXAMPLE_CLIENT])
-    .option('--hint <last-four>', 'end the secret with these last four characters instead')
-    .option('--force', 'end it even if the other secret has never been used')
-    .action(async (clientId, { hint: wanted, force = false, json }) => {
-      const { hint, expiresAt } = await withDatabase(terminal, (context) =>
-        retireSecret(context, clientId, { hint: wanted, force }),
-      );
-      const told =
-        `The secret …${hint} of ${clientId} can no longer obtain tokens. Its access tokens stay valid until they expire; ` +
-        `"client revoke-tokens" ends them within ${EFFECT_SECONDS} seconds.`;
-      print(terminal, json, { clientId, hint, expiresAt }, told);
+      const { clientSecret, old } = rotated;
+      const ends = old.map(({ hint, expiresAt }) => `The old secret (…${hint}) ends at ${expiresAt.toISOString()}.`);
+      const secret = fields({ 'client id': clientId, 'new secret': clientSecret });
+      print(terminal, json, { clientId, clientSecret, old }, [secret, SHOWN_ONCE, ...ends].join('\n'));
     });
 }
 

@@ -11,7 +11,7 @@ import { openOperator } from './operator.js';
 
 // One test: the examples build on each other and on a sandbox's fixtures.
 
-const { harness, database, run, json } = await openOperator();
+const { harness, database, run } = await openOperator();
 const folder = temporaryFolder();
 const clientId = 'ces_k5xw4zdpnrqw2y3imfzg';
 const reference = await readFile(new URL('scripts/production/cli.md', packageRoot), 'utf8');
@@ -29,9 +29,6 @@ const preparations = new Map<string, () => Promise<unknown>>(
         `UPDATE api_client SET client_id = '${clientId}' WHERE client_id = '${created.clientId}'`,
       );
     },
-    'client rotate-secret ces_k5xw4zdpnrqw2y3imfzg --expire-old': () =>
-      json('client', 'retire-secret', clientId, '--force'),
-    'client retire-secret': () => rowsOf(database.url, 'UPDATE api_client_secret SET last_used_at = now()'),
     'provider import': () => writeFile(folder('providers.json'), JSON.stringify({ providers: [provider] })),
     'patient verify': () => {
       const names = { id: '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c', email: 'Maria.Lopez@example.com' };

@@ -202,7 +202,7 @@ describe('client deactivate and revoke-tokens', () => {
       where: { tenantId: 'lakeside-health', isActive: false },
     });
     expect(inactive.map((row) => row.clientId)).toEqual([clientId]);
-    for (const command of ['show', 'activate', 'revoke-tokens', 'rotate-secret', 'retire-secret']) {
+    for (const command of ['show', 'activate', 'revoke-tokens', 'rotate-secret']) {
       const message = 'There is no API client "ces_aaaaaaaaaaaaaaaaaaaa". See "client list".\n';
       expect(await run('client', command, 'ces_aaaaaaaaaaaaaaaaaaaa')).toEqual(refusal(1, message));
     }

@@ -9,7 +9,7 @@ type SecretSummary = Pick<ApiClientSecret, 'id' | 'hint' | 'createdAt' | 'expire
 /** An API client with its {@link secrets}. */
 export type ApiClientWithSecrets = ApiClient & { readonly secrets: readonly SecretSummary[] };
 
-/** Two secrets can be valid during a changeover (R-05). More are refused: operators would forget to end them. */
+/** Two secrets can be valid during a changeover (R-05). */
 const ACTIVE_LIMIT = 2;
 
 /** A new secret, 32 random bytes after a prefix that names the environment (R-05), and the row with its hash. */
@@ -34,58 +34,26 @@ export function activeSecrets(secrets: readonly SecretSummary[], now: Date): Sec
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
 }
 
-/** Adds a secret; the previous one ends after `expireOldAfter` seconds or when retired. @throws Error for a third */
-export async function rotateSecret(context: DomainContext, clientId: string, expireOldAfter: number | null) {
+/** Adds a secret; earlier ones end after `expireOldAfter` seconds, 0 for a leak. @throws Error if three would be valid */
+export async function rotateSecret(context: DomainContext, clientId: string, expireOldAfter: number) {
   return inTransaction(context, async (transaction) => {
     const client = await lockClient(transaction, clientId);
+    const { tenantId, id: apiClientId } = client;
     const now = transaction.now();
-    const [old, second] = activeSecrets(await secretsOf(transaction, client), now);
-    if (old && second) {
+    const ofClient = Prisma.sql`api_client_id = ${apiClientId}::uuid ORDER BY created_at, id`;
+    const active = activeSecrets(await findRows(transaction.db, tenantId, 'ApiClientSecret', ofClient), now);
+    if (active.length >= ACTIVE_LIMIT && expireOldAfter > 0) {
       throw new Error(
-        `${clientId} already has ${ACTIVE_LIMIT} active secrets, the maximum. Retire the older one ` +
-          `(…${old.hint}, ${lastUse(old)}) first with "client retire-secret ${clientId}".`,
+        `${clientId} already has ${ACTIVE_LIMIT} active secrets, the maximum. The older one ends at ` +
+          `${active[0]?.expiresAt?.toISOString()}; --expire-old 0 ends both now.`,
       );
     }
-    const { tenantId, id: apiClientId } = client;
     const { clientSecret, row } = issueSecret(transaction, client.mode === 'live' ? 'live' : 'sandbox');
     await insertRows(transaction.db, tenantId, 'ApiClientSecret', [{ ...row, apiClientId }]);
-    const ends = expireOldAfter === null ? null : new Date(now.getTime() + expireOldAfter * 1000);
-    const end = old?.expiresAt && (!ends || old.expiresAt < ends) ? old.expiresAt : ends;
-    if (old && end) await expire(transaction, tenantId, old.id, end);
-    return { clientId, clientSecret, old: old ? { ...old, expiresAt: end } : null };
-  });
-}
-
-/**
- * Ends the older of two secrets, or the one with this hint. @param force ends it even if the other was never used
- * @throws Error if no used secret would remain, and for an unknown client
- */
-export async function retireSecret(
-  context: DomainContext,
-  clientId: string,
-  { hint, force }: { hint?: string | undefined; force: boolean },
-): Promise<SecretSummary> {
-  return inTransaction(context, async (transaction) => {
-    const client = await lockClient(transaction, clientId);
-    const now = transaction.now();
-    const active = activeSecrets(await secretsOf(transaction, client), now);
-    const ended = hint === undefined ? active[0] : active.find((secret) => secret.hint === hint);
-    if (!ended) throw new Error(`${clientId} has no active secret that ends in ${JSON.stringify(hint ?? '')}.`);
-    const remaining = active.find(({ id }) => id !== ended.id);
-    if (!remaining) {
-      throw new Error(
-        `…${ended.hint} is the only active secret of ${clientId}. Add another one with "client rotate-secret", ` +
-          'or use "client deactivate".',
-      );
-    }
-    if (remaining.lastUsedAt === null && !force) {
-      throw new Error(
-        `The other secret (…${remaining.hint}) has never been used: the caller may still depend on ` +
-          `…${ended.hint} (${lastUse(ended)}). Use --force to end it anyway.`,
-      );
-    }
-    await expire(transaction, client.tenantId, ended.id, now);
-    return { ...ended, expiresAt: now };
+    const expiresAt = new Date(now.getTime() + expireOldAfter * 1000);
+    const ids = active.map(({ id }) => id);
+    await updateRows(transaction.db, tenantId, 'ApiClientSecret', { expiresAt }, Prisma.sql`id = ANY(${ids}::uuid[])`);
+    return { clientId, clientSecret, old: active.map(({ hint }) => ({ hint, expiresAt })) };
   });
 }
 
@@ -105,9 +73,6 @@ export async function lockClient({ db }: Pick<QueryContext, 'db'>, clientId: str
   return client;
 }
 
-const secretsOf = ({ db }: TransactionContext, { tenantId, id }: Pick<ApiClient, 'id' | 'tenantId'>) =>
-  findRows(db, tenantId, 'ApiClientSecret', Prisma.sql`api_client_id = ${id}::uuid ORDER BY created_at, id`);
-
 function unknownClient(clientId: string): never {
   throw new Error(`There is no API client ${JSON.stringify(clientId)}. See "client list".`);
 }
@@ -122,12 +87,4 @@ export const secrets = {
 export async function findApiClient({ db }: DomainContext, clientId: string): Promise<ApiClientWithSecrets> {
   const client = await db.prisma.apiClient.findFirst({ where: { clientId }, include: { secrets } });
   return client ?? unknownClient(clientId);
-}
-
-async function expire({ db }: TransactionContext, tenantId: string, id: string, expiresAt: Date): Promise<void> {
-  await updateRows(db, tenantId, 'ApiClientSecret', { expiresAt }, Prisma.sql`id = ${id}::uuid`);
-}
-
-function lastUse({ lastUsedAt }: SecretSummary): string {
-  return lastUsedAt === null ? 'never used' : `last used ${lastUsedAt.toISOString()}`;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createApiClient, deactivateApiClient } from '../../../src/domain/access/apiClients.js';
-import { retireSecret, rotateSecret } from '../../../src/domain/access/apiClientSecrets.js';
+import { rotateSecret } from '../../../src/domain/access/apiClientSecrets.js';
 import { authenticateClient } from '../../../src/domain/access/clientAuthentication.js';
 import { createTenant } from '../../../src/domain/access/tenants.js';
 import { newClient, newPartner, type Credentials, type Partner } from '../../support/factories.js';
@@ -22,8 +22,8 @@ const secretsOf = ({ tenantId, clientId }: Partner) =>
 const clientOf = ({ tenantId, clientId }: Partner) =>
   harness.domain.db.prisma.apiClient.findFirstOrThrow({ where: { tenantId, clientId } });
 
-/** The client with its new secret; the old one expires after so many seconds, or not if null. */
-const rotated = async (client: Partner, seconds: number | null): Promise<Partner> => ({
+/** The client with its new secret; the old one expires after so many seconds. */
+const rotated = async (client: Partner, seconds: number): Promise<Partner> => ({
   ...client,
   clientSecret: (await rotateSecret(harness.domain, client.clientId, seconds)).clientSecret,
 });
@@ -63,52 +63,31 @@ describe('a client secret', () => {
 });
 
 describe('rotation', () => {
-  it('keeps both secrets valid until the old one is retired', async () => {
-    const client = await newClient(harness, partner.tenantId);
-    const renewed = await rotated(client, null);
-    expect([await loginStatus(client), await loginStatus(renewed)]).toEqual([200, 200]);
-    await retireSecret(harness.domain, client.clientId, { force: false });
-    expect([await loginStatus(client), await loginStatus(renewed)]).toEqual([401, 200]);
-  });
-
   it('expires the old secret exactly at the given time', async () => {
     const client = await newClient(harness, partner.tenantId);
     const renewed = await rotated(client, HOUR);
     harness.clock.advance(HOUR - 1);
-    expect(await loginStatus(client)).toBe(200);
+    expect([await loginStatus(client), await loginStatus(renewed)]).toEqual([200, 200]);
     harness.clock.advance(1);
     expect([await loginStatus(client), await loginStatus(renewed)]).toEqual([401, 200]);
   });
 
-  it('refuses a third active secret, even to ten concurrent rotations, until one is retired', async () => {
+  it('refuses a third active secret, even to ten concurrent rotations, until one has ended', async () => {
     const client = await newClient(harness, partner.tenantId);
-    const rotate = () => rotateSecret(harness.domain, client.clientId, null);
+    const rotate = () => rotateSecret(harness.domain, client.clientId, HOUR);
     const outcomes = await Promise.allSettled(Array.from({ length: 10 }, rotate));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     await expect(rotate()).rejects.toThrow('has 2 active secrets');
     expect(await secretsOf(client)).toHaveLength(2);
-    await retireSecret(harness.domain, client.clientId, { force: true });
+    harness.clock.advance(HOUR);
     await expect(rotate()).resolves.toMatchObject({ clientId: client.clientId });
   });
 
-  it('keeps the expiry of the old secret', async () => {
+  it('ends every earlier secret at once for a leak', async () => {
     const client = await newClient(harness, partner.tenantId);
-    await rotateSecret(harness.domain, client.clientId, HOUR);
-    const [old] = await secretsOf(client);
-    await retireSecret(harness.domain, client.clientId, { hint: (await secretsOf(client))[1]?.hint, force: true });
-    await rotateSecret(harness.domain, client.clientId, 24 * HOUR);
-    expect((await secretsOf(client))[0]?.expiresAt).toEqual(old?.expiresAt);
-  });
-
-  it('refuses to retire the only secret, and the old one before the new one was used, unless forced', async () => {
-    const client = await newClient(harness, partner.tenantId);
-    const retire = (force: boolean) => retireSecret(harness.domain, client.clientId, { force });
-    await expect(retire(true)).rejects.toThrow('is the only active secret');
-    const renewed = await rotated(client, null);
-    await expect(retire(false)).rejects.toThrow('has never been used');
-    expect(await loginStatus(client)).toBe(200);
-    await retire(true);
-    expect([await loginStatus(client), await loginStatus(renewed)]).toEqual([401, 200]);
+    const second = await rotated(client, HOUR);
+    const third = await rotated(client, 0);
+    expect(await Promise.all([client, second, third].map(loginStatus))).toEqual([401, 401, 200]);
   });
 
   it('answers 200 to a login that waits for its lock', async () => {
@@ -214,7 +193,7 @@ describe('issueToken', () => {
 
   it('records the use only for the secret of the login', async () => {
     const client = await unusedClient();
-    const renewed = await rotated(client, null);
+    const renewed = await rotated(client, HOUR);
     await login(harness, renewed);
     const used = (await secretsOf(client)).filter(({ lastUsedAt }) => lastUsedAt !== null);
     expect(used.map(({ hint }) => hint)).toEqual([renewed.clientSecret.slice(-4)]);
