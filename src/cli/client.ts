@@ -12,7 +12,7 @@ import {
 import { rotateSecret } from '../domain/access/apiClientSecrets.js';
 import { permissions, presets, type Preset } from '../domain/access/permissions.js';
 import { assertName } from '../domain/access/tenants.js';
-import { addViewCommands, clinicsOf, pharmaciesOf, shown, told } from './clientView.js';
+import { addClientList, clinicsOf, pharmaciesOf, shown } from './clientView.js';
 import { addCommand, addGroup, addTenantCommand } from './command.js';
 import { confirm, confirmable, marked } from './confirmation.js';
 import { inDryTransaction, withDatabase } from './operator.js';
@@ -36,7 +36,7 @@ export function addClientCommands(program: Command, terminal: CliIo): void {
   const client = addGroup(program, 'client', 'the API clients of a tenant');
   addCreate(client, terminal);
   addUpdate(client, terminal);
-  addViewCommands(client, terminal);
+  addClientList(client, terminal);
   addSecretCommands(client, terminal);
 
   const deactivating = 'block an API client and all its tokens';
@@ -132,7 +132,7 @@ function addUpdate(client: Command, terminal: CliIo): void {
         await changeApiClient(context, clientId, change),
         context.now(),
       ]);
-      print(terminal, json, shown(changed, now), `${told(changed, now)}\n${FOLLOW}`);
+      print(terminal, json, shown(changed, now), `${clientId} was changed. ${FOLLOW}`);
     });
 }
 

@@ -1,13 +1,13 @@
 import type { Command } from '@commander-js/extra-typings';
 import { listApiClients } from '../domain/access/apiClients.js';
-import { activeSecrets, findApiClient, type ApiClientWithSecrets } from '../domain/access/apiClientSecrets.js';
+import { activeSecrets, type ApiClientWithSecrets } from '../domain/access/apiClientSecrets.js';
 import { addCommand } from './command.js';
 import { withDatabase } from './operator.js';
-import { EXAMPLE_CLIENT, fields, print, table, yesNo } from './output.js';
+import { print, table, yesNo } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Adds the commands `client list` and `client show`. */
-export function addViewCommands(client: Command, terminal: CliIo): void {
+/** Adds the command `client list`. */
+export function addClientList(client: Command, terminal: CliIo): void {
   const listing = 'list API clients with the last four characters of each secret';
   addCommand(client, 'list', listing, ['--tenant lakeside'])
     .option('--tenant <tenant>', 'id or name of one tenant (default: all)')
@@ -25,38 +25,6 @@ export function addViewCommands(client: Command, terminal: CliIo): void {
       const listed = clients.map((one) => shown(one, now));
       print(terminal, json, listed, table(header, rows));
     });
-
-  const showing = 'show an API client with the last four characters of each secret';
-  addCommand(client, 'show <client-id>', showing, [EXAMPLE_CLIENT]).action(async (clientId, { json }) => {
-    const { row, now } = await withDatabase(terminal, async (context) => ({
-      row: await findApiClient(context, clientId),
-      now: context.now(),
-    }));
-    print(terminal, json, shown(row, now), told(row, now));
-  });
-}
-
-/** All settings of a client as text for people. */
-export function told(row: ApiClientWithSecrets, now: Date): string {
-  return fields({
-    tenant: row.tenantId,
-    name: row.name,
-    'client id': row.clientId,
-    active: yesNo(row.isActive),
-    permissions: row.permissions.join(' '),
-    clinics: clinicsOf(row),
-    ...pharmaciesOf(row),
-    limit: row.requestsPerMinute === null ? 'that of the server' : `${row.requestsPerMinute} a minute`,
-    created: row.createdAt.toISOString(),
-    'last used': row.lastUsedAt?.toISOString() ?? 'never',
-    'tokens from': row.tokensValidAfter?.toISOString() ?? 'any time',
-    secrets: row.secrets.map(({ hint, expiresAt }) => secretOf(hint, expiresAt, now)).join(', ') || 'none',
-  });
-}
-
-function secretOf(hint: string, expiresAt: Date | null, now: Date): string {
-  if (expiresAt === null) return `…${hint}`;
-  return `…${hint} (${expiresAt > now ? 'ends' : 'ended'} ${expiresAt.toISOString()})`;
 }
 
 /** All settings of a client as JSON. */

@@ -1,9 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
-import { importProviders, incompleteProviders, listProviders } from '../domain/providers/importProviders.js';
+import { importProviders, incompleteProviders } from '../domain/providers/importProviders.js';
 import { addGroup, addTenantCommand } from './command.js';
 import { faultless, readText } from './files.js';
 import { withTenant } from './operator.js';
-import { fields, print, table, yesNo } from './output.js';
+import { fields, print } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const FORMAT = `
@@ -29,18 +29,6 @@ export function addProviderCommands(program: Command, terminal: CliIo): void {
     if (incomplete) terminal.err(`Warning: ${incompleteText(incomplete)}\n`);
     print(terminal, json, report, fields(report));
   });
-
-  addTenantCommand(provider, 'list', 'list the providers with their licenses', ['--tenant lakeside']).action(
-    async ({ tenant, json }) => {
-      const providers = await withTenant(terminal, tenant, listProviders);
-      const rows = providers.map(({ reviewerRef, name, npi, credential, deaNumber, isActive, licenses }) => {
-        const states = licenses.map(({ state, expiresOn }) => `${state} until ${expiresOn}`);
-        return [reviewerRef, name, npi, credential ?? '', deaNumber ?? '', yesNo(isActive), states.join(', ')];
-      });
-      const heads = ['REVIEWER', 'NAME', 'NPI', 'CREDENTIAL', 'DEA NUMBER', 'ACTIVE', 'LICENSES'];
-      print(terminal, json, { providers }, table(heads, rows));
-    },
-  );
 }
 
 /** The warning of import and `doctor` about a live tenant's providers (R-106). */

@@ -6,7 +6,6 @@ import {
   configureTenant,
   createTenant,
   currencyCode,
-  findTenant,
   listTenants,
   setTenantActive,
   slugOf,
@@ -45,13 +44,6 @@ export function addTenantCommands(program: Command, terminal: CliIo): void {
         mode === 'live' ? createTenant(context, wanted) : createSandbox(context, wanted, await openStore(terminal)),
       );
       print(terminal, json, shown(created));
-    });
-
-  addCommand(tenant, 'show', 'show the settings of a tenant', ['lakeside'])
-    .argument('<tenant>', 'its id or name')
-    .action(async (idOrName, { json }) => {
-      const found = await withDatabase(terminal, (context) => findTenant(context, idOrName));
-      print(terminal, json, shown(found));
     });
 
   addConfigure(tenant, terminal);

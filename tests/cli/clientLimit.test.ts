@@ -14,7 +14,6 @@ it('client update sets and removes the request limit of one client, and refuses 
   const update = (id: string, limit: string): string[] => ['client', 'update', id, '--requests-per-minute', limit];
   expect(await json(...update(clientId, '6000'))).toMatchObject({ clientId, requestsPerMinute: 6_000 });
   expect(await limits()).toEqual([6_000, null]);
-  expect(await json('client', 'show', clientId)).toMatchObject({ requestsPerMinute: 6_000 });
 
   for (const wrong of ['0', '-1', '1.5', '1000001', 'none', '']) {
     const refused = await run(...update(clientId, wrong));
@@ -26,8 +25,7 @@ it('client update sets and removes the request limit of one client, and refuses 
   expect(await limits()).toEqual([6_000, null]);
 
   const { stdout } = await run(...update(clientId, 'default'));
-  expect(stdout).toMatch(/^limit +that of the server$/m);
-  expect(stdout).toMatch(/\nRunning servers apply this within 30 seconds\.\n$/);
+  expect(stdout).toBe(`${clientId} was changed. Running servers apply this within 30 seconds.\n`);
   expect(await limits()).toEqual([null, null]);
   const rows = await harness.domain.db.prisma.$queryRaw<{ outcome: string }[]>`
     SELECT outcome FROM audit_event WHERE operation_id = 'client update' AND tenant_id = ${tenantId} ORDER BY position`;
@@ -60,6 +58,6 @@ it('client update replaces permissions and clinics, and refuses unknown ones', a
   expect(await run(...update('--permissions', 'read:all'))).toEqual(refusal(2, /Unknown permission: read:all/));
   const foreign = await newClinic(harness, await newPartner(harness));
   expect(await run(...update('--clinic', foreign))).toEqual(refusal(1, /has no clinic/));
-  expect(await json('client', 'show', partner.clientId)).toEqual(changed);
+  expect(await json('client', 'list', '--tenant', partner.tenantId)).toEqual([changed]);
   expect(await json(...update('--clinic', 'all'))).toEqual({ ...changed, allowedClinicIds: null });
 });

@@ -3,10 +3,8 @@ import { refusal } from './operator.js';
 import { runProgram } from './runProgram.js';
 
 const commands = [
-  ...['create', 'configure', 'deactivate', 'activate', 'list', 'show', 'export', 'import'].map(
-    (name) => `tenant ${name}`,
-  ),
-  ...['create', 'list', 'show', 'update', 'deactivate', 'activate', 'revoke-tokens'].map((name) => `client ${name}`),
+  ...['create', 'configure', 'deactivate', 'activate', 'list', 'export', 'import'].map((name) => `tenant ${name}`),
+  ...['create', 'list', 'update', 'deactivate', 'activate', 'revoke-tokens'].map((name) => `client ${name}`),
   'client rotate-secret',
   ...['verify', 'export', 'erase'].map((name) => `patient ${name}`),
   ...['verify', 'export', 'purge'].map((name) => `audit ${name}`),
@@ -15,7 +13,6 @@ const commands = [
   ...[
     'catalog import',
     'provider import',
-    'provider list',
     'order cancel',
     'order hold',
     'keys rotate',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { newPartner, type Partner } from '../support/factories.js';
 import { openOperator } from './operator.js';
 
-const { harness, run, json } = await openOperator();
+const { harness, run } = await openOperator();
 const partner = await newPartner(harness);
 
 const texas = { state: 'TX', number: 'T-1', expiresOn: '2027-12-31', asynchronousAllowed: true };
@@ -79,12 +79,3 @@ it.each(['credential', 'deaNumber'])(
     }
   },
 );
-
-it('provider list prints the providers of the tenant in the format that provider import reads', async () => {
-  const lists = await json('provider', 'list', '--tenant', partner.tenantId);
-  expect(await countsOf(...lists.providers)).toEqual({ created: 0, updated: 0, unchanged: lists.providers.length });
-  const other = await newPartner(harness);
-  expect(await json('provider', 'list', '--tenant', other.tenantId)).toEqual({ providers: [] });
-  const { stdout } = await run('provider', 'list', '--tenant', partner.tenantId);
-  expect(stdout).toMatch(/^ada +Ada Lane +1234567893 +MD +AB1234563 +no +AZ until 2027-06-30$/m);
-});

@@ -66,15 +66,11 @@ export async function lockClient({ db }: Pick<QueryContext, 'db'>, clientId: str
   const [client] = await db.everyTenant.rows<Pick<ApiClient, 'id' | 'tenantId'> & Pick<Tenant, 'mode'>>`
     SELECT api_client.id, tenant_id AS "tenantId", mode FROM api_client JOIN tenant ON tenant.id = tenant_id
     WHERE client_id = ${clientId}`;
-  if (!client) return unknownClient(clientId);
+  if (!client) throw new Error(`There is no API client ${JSON.stringify(clientId)}. See "client list".`);
   const { tenantId, id } = client;
   await db.of(tenantId).run`
     SELECT FROM api_client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
   return client;
-}
-
-function unknownClient(clientId: string): never {
-  throw new Error(`There is no API client ${JSON.stringify(clientId)}. See "client list".`);
 }
 
 /** The secrets of an API client, oldest first, without their hashes. */
@@ -82,9 +78,3 @@ export const secrets = {
   select: { id: true, hint: true, createdAt: true, expiresAt: true, lastUsedAt: true },
   orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
 } satisfies Prisma.ApiClient$secretsArgs;
-
-/** An API client with its secrets, by its client_id. @throws Error for an unknown client */
-export async function findApiClient({ db }: DomainContext, clientId: string): Promise<ApiClientWithSecrets> {
-  const client = await db.prisma.apiClient.findFirst({ where: { clientId }, include: { secrets } });
-  return client ?? unknownClient(clientId);
-}

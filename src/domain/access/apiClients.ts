@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { isUniqueViolation } from '../../adapters/database/databaseErrors.js';
 import { canonicalUuid, onlyUuid } from '../transactions/uuid.js';
-import { findApiClient, issueSecret, lockClient, secrets, type ApiClientWithSecrets } from './apiClientSecrets.js';
+import { issueSecret, lockClient, secrets, type ApiClientWithSecrets } from './apiClientSecrets.js';
 import type { DomainContext } from '../../context.js';
 import type { Permission } from '../../contract.js';
 import { isPermission, permissions, presetPermissions, type Preset } from './permissions.js';
@@ -119,7 +119,7 @@ export async function changeApiClient(context: DomainContext, clientId: string, 
     updatedAt: context.now(),
   };
   await updateRows(context.db, tenantId, 'ApiClient', data, Prisma.sql`id = ${id}::uuid`);
-  return findApiClient(context, clientId);
+  return context.db.prisma.apiClient.findFirstOrThrow({ where: { tenantId, id }, include: { secrets } });
 }
 
 /** Revokes a client's tokens (D-91). @returns the time, later than earlier ones. @throws Error for an unknown client */

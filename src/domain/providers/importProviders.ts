@@ -42,7 +42,7 @@ export async function importProviders(
 }
 
 /** The providers of a tenant in the form of a file of providers. */
-export async function listProviders({ db }: DomainContext, tenantId: string): Promise<ProviderEntry[]> {
+async function listProviders({ db }: DomainContext, tenantId: string): Promise<ProviderEntry[]> {
   const providers = await db.prisma.provider.findMany({
     where: { tenantId },
     include: { licenses: { where: { tenantId }, orderBy: [{ state: 'asc' }, { number: 'asc' }] } },
