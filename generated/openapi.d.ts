@@ -6886,8 +6886,8 @@ export interface components {
                  * @description The webhook endpoint.
                  */
                 endpointId: string;
-                /** @description `gone`: the endpoint answered 410. `no_success`: no delivery succeeded for too long. `operator`: the operator of the service disabled it. */
-                reason: "gone" | "no_success" | "operator";
+                /** @description `gone`: the endpoint answered 410. `no_success`: no delivery succeeded for too long. */
+                reason: "gone" | "no_success";
             };
         };
         /** @description An event of a type that was added later than your copy of the contract. Ignore it. */
@@ -6936,8 +6936,8 @@ export interface components {
             description: string | null;
             /** @description A `disabled` endpoint receives nothing until it is set to `active`. */
             status: "active" | "disabled";
-            /** @description Null unless disabled. `partner`: by `updateWebhookEndpoint`; `operator`: by the operator of the service; `gone`: it responded 410; `no_success`: no delivery succeeded for 5 days. */
-            disabledReason: "partner" | "operator" | "gone" | "no_success" | null;
+            /** @description Null unless disabled. `partner`: by `updateWebhookEndpoint`; `gone`: it responded 410; `no_success`: no delivery succeeded for 5 days. */
+            disabledReason: "partner" | "gone" | "no_success" | null;
             /**
              * Format: date-time
              * @description Time of the last 2xx response.
@@ -6955,7 +6955,7 @@ export interface components {
             createdAt: string;
             /**
              * Format: date-time
-             * @description When you or the operator last changed it, or when it was disabled.
+             * @description When you last changed it, or when it was disabled.
              */
             updatedAt: string;
         };

@@ -13,13 +13,13 @@ export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, a
   const { parent } = command;
   const group = parent?.parent ? parent.name() : undefined;
   const [first] = command.args;
-  const { tenant, endpoint, dryRun, reason }: Readonly<Record<string, unknown>> = command.opts();
+  const { tenant, dryRun, reason }: Readonly<Record<string, unknown>> = command.opts();
   const named = typeof tenant === 'string' ? tenant : group === 'tenant' ? first : undefined;
   return {
     name: [group, command.name(), dryRun ? '--dry-run' : undefined].filter(Boolean).join(' '),
     operator: `${as ?? environment['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`}@${hostname()}`,
     tenant: named ?? null,
-    subject: [first, endpoint].find((id) => typeof id === 'string') ?? null,
+    subject: first ?? null,
     reason: typeof reason === 'string' ? reason : null,
   };
 }
@@ -57,7 +57,6 @@ export async function recordCommand(
     tenant: tenantId,
     patient: patientIds[0],
     order: subject !== null && ORDER_NO.test(subject) ? subject : undefined,
-    webhook: subject ?? undefined,
   };
   await auditRecorder(context)({
     ...emptyRow,

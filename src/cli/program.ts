@@ -18,7 +18,6 @@ import { commandOf } from './commandAudit.js';
 import { PROGRAM } from './command.js';
 import { addProviderCommands } from './provider.js';
 import { addTenantCommands } from './tenant.js';
-import { addWebhookCommands } from './webhook.js';
 import { colored } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -90,7 +89,6 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   addProviderCommands(program, terminal);
   addOrderCommands(program, terminal);
   addPatientCommands(program, terminal);
-  addWebhookCommands(program, terminal);
   addKeyCommands(program, terminal);
   addAuditCommands(program, terminal);
   addBackupCommands(program, terminal);

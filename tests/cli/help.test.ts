@@ -8,7 +8,6 @@ const commands = [
   'client rotate-secret',
   ...['verify', 'export', 'erase'].map((name) => `patient ${name}`),
   ...['verify', 'export', 'purge'].map((name) => `audit ${name}`),
-  ...['list', 'disable'].map((name) => `webhook ${name}`),
   ...['complete', 'create', 'verify'].map((name) => `backup ${name}`),
   ...[
     'catalog import',

@@ -5,7 +5,6 @@ import { fieldProblem, invalidState, Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
 import type { Reads } from '../../adapters/database/database.js';
 import { fieldsOf } from '../transactions/bulkSql.js';
-import { findRows } from '../transactions/rows.js';
 import type { CallerContext, LookupContext, ModelContext, TransactionContext } from '../transactions/transaction.js';
 import { isInbox } from './inbox.js';
 
@@ -115,15 +114,13 @@ export const getEndpoint = (context: ModelContext, id: string): Promise<Endpoint
 /** The type of an event by its name in Prisma, where names cannot have a full stop. */
 export const typeOf = (name: NamedType): EventType => name.replace('_', '.') as EventType;
 
-/** Finds endpoints, oldest first, with the OAuth `client_id` of the API client that owns each. */
-export async function findEndpoints({ prisma }: Reads, where: Prisma.WebhookEndpointWhereInput) {
-  const select = { ...shownFields, types: true, apiClient: { select: { clientId: true } } } as const;
+async function findEndpoints({ prisma }: Reads, where: Prisma.WebhookEndpointWhereInput) {
+  const select = { ...shownFields, types: true } as const;
   const endpoints = await prisma.webhookEndpoint.findMany({ where, select, orderBy: { id: 'asc' } });
-  return endpoints.map(({ types, apiClient, ...endpoint }) => ({
+  return endpoints.map(({ types, ...endpoint }) => ({
     ...endpoint,
     disabledReason: endpoint.disabledReason as Endpoint['disabledReason'],
     types: types.map(typeOf),
-    clientId: apiClient.clientId,
   }));
 }
 
@@ -163,14 +160,6 @@ export async function disable(
     WHERE tenant_id = ${tenantId} AND id = ${id}::uuid RETURNING api_client_id AS "apiClientId"`;
   const place = { tenantId, clinicId: null, apiClientId: owner?.apiClientId ?? null };
   recordEvent(context, place, 'webhook.disabled', { endpointId: id, reason });
-}
-
-/** Disables an endpoint and records that, unless it is disabled already (R-128). @throws Error if there is none */
-export async function disableEndpointOf(context: TransactionContext, tenantId: string, id: string): Promise<void> {
-  const isLocked = Prisma.sql`id = ${id}::uuid FOR NO KEY UPDATE`;
-  const [endpoint] = await findRows(context.db, tenantId, 'WebhookEndpoint', isLocked);
-  if (!endpoint) throw new Error(`The tenant ${tenantId} has no webhook endpoint ${id}: see "webhook list".`);
-  if (endpoint.disabledReason === null) await disable(context, { tenantId, id }, 'operator');
 }
 
 /** Column values that disable an endpoint. One that is already disabled keeps its reason. */
