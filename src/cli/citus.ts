@@ -4,7 +4,7 @@ import { layOut, placesOf, type PlacedTable } from '../adapters/citus/layout.js'
 import { withClient } from '../adapters/database/withClient.js';
 import { pendingMigrations } from '../runtime/serviceDatabase.js';
 import { addCommand, addGroup, PROGRAM } from './command.js';
-import { confirm, confirmable, marked } from './confirmation.js';
+import { confirm, marked, previewable } from './confirmation.js';
 import { recordedOn, withAnySchema } from './operator.js';
 import { print, table } from './output.js';
 import type { CliIo } from './cliIo.js';
@@ -19,8 +19,8 @@ With --json: tables with table, place and isPlaced.`;
 export function addCitusCommands(program: Command, terminal: CliIo): void {
   const citus = addGroup(program, 'citus', 'a database on several machines');
   const description = 'distribute the tables over the nodes of a Citus cluster, by tenant';
-  confirmable(addCommand(citus, 'layout', description, ['--dry-run', '--yes'], { notes: NOTES })).action(
-    async ({ json, ...given }) => {
+  previewable(addCommand(citus, 'layout', description, ['--dry-run', '--yes'], { notes: NOTES })).action(
+    async ({ json, yes, dryRun }) => {
       await withAnySchema(terminal, async ({ ownerUrl, url }, log) => {
         const config = { connectionString: ownerUrl, connectionTimeoutMillis: 5_000 };
         const faults = await withClient(config, (client) => clusterFaults(client, url));
@@ -28,12 +28,12 @@ export function addCitusCommands(program: Command, terminal: CliIo): void {
         if (faults.length > 0) throw new Error(faults.join('\n'));
         const tables = await withClient(config, placesOf);
         const missing = tables.filter(({ isPlaced }) => !isPlaced);
-        if (!given.dryRun) {
-          if (missing.length > 0) await confirm(terminal, `This distributes ${missing.length} tables.`, given);
+        if (!dryRun) {
+          if (missing.length > 0) await confirm(terminal, `This distributes ${missing.length} tables.`, yes);
           await withClient(config, layOut);
           await recordedOn(terminal, url, async () => null);
         }
-        print(terminal, json, { tables }, `${listOf(tables)}\n${marked(given, told(missing.length))}`);
+        print(terminal, json, { tables }, `${listOf(tables)}\n${marked(dryRun, told(missing.length))}`);
       });
     },
   );

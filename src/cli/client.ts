@@ -14,8 +14,7 @@ import { permissions, presets, type Preset } from '../domain/access/permissions.
 import { assertName } from '../domain/access/tenants.js';
 import { addClientList, clinicsOf, pharmaciesOf, shown } from './clientView.js';
 import { addCommand, addGroup, addTenantCommand } from './command.js';
-import { confirm, confirmable, marked } from './confirmation.js';
-import { inDryTransaction, withDatabase } from './operator.js';
+import { withDatabase } from './operator.js';
 import { assertUsage, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE, wholeNumber } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -38,25 +37,7 @@ export function addClientCommands(program: Command, terminal: CliIo): void {
   addUpdate(client, terminal);
   addClientList(client, terminal);
   addSecretCommands(client, terminal);
-
-  const deactivating = 'block an API client and all its tokens';
-  const examples = [`${EXAMPLE_CLIENT} --dry-run`, `${EXAMPLE_CLIENT} --yes`];
-  confirmable(addCommand(client, 'deactivate <client-id>', deactivating, examples)).action(
-    async (clientId, { json, ...given }) => {
-      await confirm(terminal, `This blocks ${clientId} and all its tokens.`, given);
-      await withDatabase(terminal, (context) =>
-        inDryTransaction(context, given, (transaction) => deactivateApiClient(transaction, clientId)),
-      );
-      const told = marked(given, `${clientId} is no longer active. ${FOLLOW}`);
-      print(terminal, json, { clientId, isActive: false }, told);
-    },
-  );
-
-  const activating = 'accept an API client again; it obtains new tokens with its secret';
-  addCommand(client, 'activate <client-id>', activating, [EXAMPLE_CLIENT]).action(async (clientId, { json }) => {
-    await withDatabase(terminal, (context) => activateApiClient(context, clientId));
-    print(terminal, json, { clientId, isActive: true }, `${clientId} is active. ${FOLLOW}`);
-  });
+  addActivity(client, terminal);
 
   const revoking = 'revoke all tokens; the client obtains new ones with its secret';
   addCommand(client, 'revoke-tokens <client-id>', revoking, [EXAMPLE_CLIENT]).action(async (clientId, { json }) => {
@@ -64,6 +45,20 @@ export function addClientCommands(program: Command, terminal: CliIo): void {
     const told = `Tokens of ${clientId} from before ${tokensValidAfter.toISOString()} are revoked. ${FOLLOW}`;
     print(terminal, json, { clientId, tokensValidAfter }, told);
   });
+}
+
+/** Adds the commands `client deactivate` and `client activate`. */
+function addActivity(client: Command, terminal: CliIo): void {
+  const commands = [
+    ['deactivate', deactivateApiClient, 'block an API client and all its tokens', 'no longer active'],
+    ['activate', activateApiClient, 'accept an API client again; it obtains new tokens with its secret', 'active'],
+  ] as const;
+  for (const [name, change, description, state] of commands) {
+    addCommand(client, `${name} <client-id>`, description, [EXAMPLE_CLIENT]).action(async (clientId, { json }) => {
+      await withDatabase(terminal, (context) => change(context, clientId));
+      print(terminal, json, { clientId, isActive: name === 'activate' }, `${clientId} is ${state}. ${FOLLOW}`);
+    });
+  }
 }
 
 function addCreate(client: Command, terminal: CliIo): void {

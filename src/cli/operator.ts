@@ -9,15 +9,9 @@ import { readConfig } from '../config.js';
 import type { Caller, DomainContext } from '../context.js';
 import { findTenant } from '../domain/access/tenants.js';
 import { clockOffset } from '../domain/sandbox/clock.js';
-import {
-  aheadOf,
-  inTransaction,
-  type CallerContext,
-  type TransactionContext,
-} from '../domain/transactions/transaction.js';
+import { aheadOf, inTransaction, type CallerContext } from '../domain/transactions/transaction.js';
 import { systemContext } from '../runtime/systemContext.js';
 import type { CliIo } from './cliIo.js';
-import type { Confirmation } from './confirmation.js';
 import { recordCommand } from './commandAudit.js';
 
 /** Where the configured database is, and how to open it for a command. */
@@ -108,10 +102,9 @@ export function inTenant<T>(
   terminal: CliIo,
   tenant: string,
   work: (transaction: CallerContext, tenantId: string) => Promise<T>,
-  given: Confirmation = {},
 ): Promise<T> {
   return forTenant(terminal, tenant, ({ caller, ...context }) =>
-    inDryTransaction(context, given, (transaction) => work({ ...transaction, caller }, caller.tenantId)),
+    inTransaction(context, (transaction) => work({ ...transaction, caller }, caller.tenantId)),
   );
 }
 
@@ -120,25 +113,6 @@ export const wholeTenant = (tenantId: string): Caller => ({
   ...{ tenantId, tenantMode: 'live', apiClientId: '', clientId: '', permissions: new Set() },
   ...{ allowedClinicIds: null, allowedPharmacyIds: null },
 });
-
-/** Runs work in a transaction, which a dry run rolls back. */
-export async function inDryTransaction<T>(
-  context: DomainContext,
-  { dryRun }: Confirmation,
-  work: (transaction: TransactionContext) => Promise<T>,
-): Promise<T> {
-  const rollback = new Error('the dry run ends');
-  let result: { readonly value: T } | undefined;
-  const run = inTransaction(context, async (transaction) => {
-    result = { value: await work(transaction) };
-    if (dryRun) throw rollback;
-    return result.value;
-  });
-  return run.catch((error: unknown) => {
-    if (error === rollback && result) return result.value;
-    throw error;
-  });
-}
 
 /** Runs a command and audits its outcome. Throws if the audit fails, so that no unaudited result is shown. */
 export async function recorded<T>(

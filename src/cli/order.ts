@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { cancelOrder, ordersToStop, stopLines, type Recall } from '../domain/orders/cancellation.js';
 import { inTransaction } from '../domain/transactions/transaction.js';
 import { addGroup, addTenantCommand } from './command.js';
-import { confirm, confirmable, marked } from './confirmation.js';
+import { confirm, marked, previewable } from './confirmation.js';
 import { forTenant, inTenant } from './operator.js';
 import { print, reasonCode, uuidOr } from './output.js';
 import type { CliIo } from './cliIo.js';
@@ -22,27 +22,27 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
   const holding =
     'stop a product, a provider or a clinic: holds all lines that have not left a pharmacy, and recalls those that have; ' +
     'a hold cannot be lifted';
-  confirmable(
+  previewable(
     addTenantCommand(order, 'hold', holding, ['--tenant lakeside --product SEMA-25 --reason recall/2026-11 --yes']),
   )
     .option('--product <sku>', 'lines of this product')
     .option('--provider <reference>', 'lines that this provider approved')
     .option('--clinic <id>', 'lines of this clinic', uuidOr('Give the id of the clinic.'))
     .requiredOption('--reason <code>', 'why, as a word or reference without personal data, for the audit', reasonCode)
-    .action(async ({ tenant, json, ...given }, command) => {
+    .action(async ({ tenant, json, yes, dryRun, ...given }, command) => {
       const recall = recallOf(given);
       if (!recall) return command.error('error: give one of --product, --provider and --clinic');
-      await confirm(terminal, `This stops lines of orders of ${tenant}, which cannot be undone.`, given);
+      if (!dryRun) await confirm(terminal, `This stops lines of orders of ${tenant}, which cannot be undone.`, yes);
       const orders = await forTenant(terminal, tenant, async ({ caller, ...context }) => {
         const found = await ordersToStop({ ...context, caller }, recall);
         // One transaction per order: a single one would block requests about all these patients. A rerun continues.
-        for (const orderNo of given.dryRun ? [] : found) {
+        for (const orderNo of dryRun ? [] : found) {
           await inTransaction(context, (transaction) => stopLines({ ...transaction, caller }, orderNo, recall));
         }
         return found;
       });
       const told = `Orders with stopped lines: ${orders.length}. ${orders.join(', ')}`;
-      print(terminal, json, { orders }, marked(given, told));
+      print(terminal, json, { orders }, marked(dryRun, told));
     });
 }
 

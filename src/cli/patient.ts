@@ -9,7 +9,7 @@ import { recordVerification } from '../domain/patients/verification.js';
 import { readConfig } from '../config.js';
 import { messageOf } from '../failures.js';
 import { Problem } from '../problem.js';
-import { confirm, confirmable, marked, type Confirmation } from './confirmation.js';
+import { confirm, confirmable } from './confirmation.js';
 import { noteErasure, type Erasure } from './erasureJournal.js';
 import { addGroup, addTenantCommand } from './command.js';
 import { inTenant, openStore, withTenant } from './operator.js';
@@ -67,20 +67,19 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
     'irreversibly anonymize a patient: removes documents, texts and contact data; keeps encounters, orders and the audit ' +
     'with ids, statuses and amounts. Refused while an encounter or an order is open, and before the end of the ' +
     'retention period (tenant configure --record-retention-years)';
-  confirmable(addTenantCommand(patient, 'erase', erasing, [`${EXAMPLE} --dry-run`, `${EXAMPLE} --yes`]))
+  confirmable(addTenantCommand(patient, 'erase', erasing, [`${EXAMPLE} --yes`]))
     .argument('<user-id>', 'id of the patient', uuid)
     .option('--before-retention', 'erase before the retention period ends; needs --reason')
     .option('--reason <code>', 'why, as a word or reference without personal data, for the audit', reasonCode)
-    .action(async (id, { tenant, json, reason, ...given }, command) => {
-      if ((reason === undefined) === (given.beforeRetention ?? false)) {
+    .action(async (id, { tenant, json, reason, yes, beforeRetention }, command) => {
+      if ((reason === undefined) === (beforeRetention ?? false)) {
         command.error('error: give --before-retention and --reason together');
       }
-      await confirm(terminal, `This irreversibly anonymizes patient ${id} of ${tenant}.`, given);
-      const { tenantId, objects, encounters } = await erase(terminal, tenant, id, given);
-      if (!given.dryRun) await note(terminal, { tenantId, patientId: id, erasedAt: new Date().toISOString() });
+      await confirm(terminal, `This irreversibly anonymizes patient ${id} of ${tenant}.`, yes);
+      const { tenantId, objects, encounters } = await erase(terminal, tenant, id, { beforeRetention });
+      await note(terminal, { tenantId, patientId: id, erasedAt: new Date().toISOString() });
       const counts = `Documents removed: ${objects.length}. Encounters kept without personal data: ${encounters}`;
-      const told = marked(given, `Patient ${id} was erased. ${counts}.`);
-      print(terminal, json, { id, documents: objects.length, encounters }, told);
+      print(terminal, json, { id, documents: objects.length, encounters }, `Patient ${id} was erased. ${counts}.`);
     });
 }
 
@@ -89,23 +88,16 @@ export async function erase(
   terminal: CliIo,
   tenant: string,
   id: string,
-  given: Confirmation & { readonly beforeRetention?: boolean | undefined } = {},
+  given: { readonly beforeRetention: boolean | undefined },
 ) {
   const store = await openStore(terminal);
-  const erased = await inTenant(
-    terminal,
-    tenant,
-    async (transaction, tenantId) => {
-      await endAllApprovals(transaction, tenantId, id);
-      return { tenantId, ...(await erasePatient(transaction, tenantId, id, given)) };
-    },
-    given,
-  );
-  if (!given.dryRun) {
-    await removeAll(store, erased.objects).catch(() => {
-      terminal.err('The object store does not answer. The daily job removes the files of the documents.\n');
-    });
-  }
+  const erased = await inTenant(terminal, tenant, async (transaction, tenantId) => {
+    await endAllApprovals(transaction, tenantId, id);
+    return { tenantId, ...(await erasePatient(transaction, tenantId, id, given)) };
+  });
+  await removeAll(store, erased.objects).catch(() => {
+    terminal.err('The object store does not answer. The daily job removes the files of the documents.\n');
+  });
   return erased;
 }
 

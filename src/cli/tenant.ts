@@ -11,8 +11,7 @@ import {
   slugOf,
 } from '../domain/access/tenants.js';
 import { addCommand, addGroup } from './command.js';
-import { confirm, confirmable, marked } from './confirmation.js';
-import { inDryTransaction, openStore, withDatabase } from './operator.js';
+import { openStore, withDatabase } from './operator.js';
 import { addTenantFileCommands } from './tenantFileCommands.js';
 import { assertUsage, FOLLOW, print, table, wholeNumber, yesNo } from './output.js';
 import type { CliIo } from './cliIo.js';
@@ -88,22 +87,19 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
 
 /** Adds the commands `tenant deactivate` and `tenant activate`. */
 function addActivity(tenant: Command, terminal: CliIo): void {
-  const deactivating = 'block the callers of a tenant and keep its data';
-  confirmable(addCommand(tenant, 'deactivate', deactivating, ['lakeside --dry-run', 'lakeside --yes']))
-    .argument('<tenant>', 'its id or name')
-    .action(async (idOrName, { json, ...given }) => {
-      await confirm(terminal, `This blocks all callers of ${idOrName}.`, given);
-      const changed = await withDatabase(terminal, (context) =>
-        inDryTransaction(context, given, (transaction) => setTenantActive(transaction, idOrName, false)),
-      );
-      print(terminal, json, shown(changed), marked(given, `${changed.id} is no longer active. ${FOLLOW}`));
-    });
-  addCommand(tenant, 'activate', 'accept the callers of a tenant again', ['lakeside'])
-    .argument('<tenant>', 'its id or name')
-    .action(async (idOrName, { json }) => {
-      const changed = await withDatabase(terminal, (context) => setTenantActive(context, idOrName, true));
-      print(terminal, json, shown(changed), `${changed.id} is active. ${FOLLOW}`);
-    });
+  const commands = [
+    ['deactivate', false, 'block the callers of a tenant and keep its data'],
+    ['activate', true, 'accept the callers of a tenant again'],
+  ] as const;
+  for (const [name, isActive, description] of commands) {
+    addCommand(tenant, name, description, ['lakeside'])
+      .argument('<tenant>', 'its id or name')
+      .action(async (idOrName, { json }) => {
+        const changed = await withDatabase(terminal, (context) => setTenantActive(context, idOrName, isActive));
+        const state = isActive ? 'active' : 'no longer active';
+        print(terminal, json, shown(changed), `${changed.id} is ${state}. ${FOLLOW}`);
+      });
+  }
 }
 
 type Tenant = Awaited<ReturnType<typeof listTenants>>[number];

@@ -23,7 +23,7 @@ async function exported(...args: string[]): Promise<Record<string, unknown>[]> {
 it('every command is audited once with its operator, host and tenant', async () => {
   const { tenantId } = partner;
   const { clientId: id } = await json('client', 'create', '--tenant', tenantId, '--preset', 'partner');
-  await json('--as', 'bob', 'client', 'deactivate', id, '--yes');
+  await json('--as', 'bob', 'client', 'deactivate', id);
   expect((await run('order', 'cancel', 'ORD-999999', '--tenant', tenantId)).code).toBe(1);
   await json('tenant', 'create', 'Lakeside Health');
   await json('tenant', 'list');

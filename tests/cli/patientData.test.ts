@@ -159,7 +159,7 @@ it('patient export writes all data of a person, and patient erase keeps only ids
 
 it('patient erase waits for recordRetentionYears after the last decision, and takes --reason only with --before-retention', async () => {
   const { patientId: id } = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
-  const erase = (...args: string[]) => run(...patient('erase', id, '--dry-run', ...args));
+  const erase = (...args: string[]) => run(...patient('erase', id, '--yes', ...args));
   const decidedAgo = (age: string) =>
     rowsOf(
       database.url,

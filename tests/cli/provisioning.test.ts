@@ -79,13 +79,13 @@ describe('tenant deactivate and activate', () => {
   it('change only the named tenant, print when running servers apply it, and refuse an unknown tenant', async () => {
     const inactive = () => harness.domain.db.prisma.tenant.count({ where: { isActive: false } });
     const stdout = 'lakeside-health is no longer active. Running servers apply this within 30 seconds.\n';
-    expect(await run('tenant', 'deactivate', 'Lakeside Health', '--yes')).toEqual({ code: 0, stdout, stderr: '' });
+    expect(await run('tenant', 'deactivate', 'Lakeside Health')).toEqual({ code: 0, stdout, stderr: '' });
     expect(await inactive()).toBe(1);
     const active = { id: 'lakeside-health', isActive: true };
     expect(await json('tenant', 'activate', 'lakeside-health')).toMatchObject(active);
     expect(await inactive()).toBe(0);
     const message = 'There is no tenant with the id or name "unknown". See "tenant list".\n';
-    expect(await run('tenant', 'deactivate', 'unknown', '--yes')).toEqual(refusal(1, message));
+    expect(await run('tenant', 'deactivate', 'unknown')).toEqual(refusal(1, message));
   });
 });
 
@@ -192,7 +192,7 @@ describe('client deactivate and revoke-tokens', () => {
     const client = await harness.domain.db.prisma.apiClient.findFirst({ where: { clientId } });
     expect(Date.now() - (client?.tokensValidAfter?.getTime() ?? 0)).toBeLessThan(10_000);
     expect(client?.isActive).toBe(true);
-    expect(await json('client', 'deactivate', clientId, '--yes')).toEqual({ clientId, isActive: false });
+    expect(await json('client', 'deactivate', clientId)).toEqual({ clientId, isActive: false });
     const inactive = await harness.domain.db.prisma.apiClient.findMany({
       where: { tenantId: 'lakeside-health', isActive: false },
     });
