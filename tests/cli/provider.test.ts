@@ -1,6 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Prisma } from '../../generated/prisma/client.js';
+import type { Models } from '../../src/adapters/database/database.js';
 import { newPartner, type Partner } from '../support/factories.js';
+import { whileBlocked } from '../support/lockWaits.js';
 import { openOperator } from './operator.js';
 
 const { harness, run } = await openOperator();
@@ -37,6 +40,15 @@ it('provider import creates and updates the listed providers, is idempotent, and
   for (const change of [{ credential: 'NP' }, { deaNumber: 'FM1234563' }, {}]) {
     expect(await countsOf({ ...moved, ...change })).toEqual({ created: 0, updated: 1, unchanged: 0 });
   }
+});
+
+it('provider import waits for an earlier one, and compares with what that wrote', async () => {
+  const { tenantId } = partner;
+  await importing(ada);
+  const lock = Prisma.sql`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+  const rename = (holder: Models) => holder.provider.updateMany({ where: { tenantId }, data: { name: 'Other' } });
+  const counts = await whileBlocked(harness, lock, () => countsOf(ada), rename);
+  expect(counts).toEqual({ created: 0, updated: 1, unchanged: 0 });
 });
 
 it('provider import names every fault with its line, and imports no provider', async () => {

@@ -32,9 +32,11 @@ export async function importProviders(
     ];
   });
   if (faults.length > 0) return { faults };
-  const known = new Map((await listProviders(context, tenantId)).map((provider) => [provider.reviewerRef, provider]));
-  const changed = providers.filter((one) => !isDeepStrictEqual(inOrder(one), known.get(one.reviewerRef)));
   return inTransaction(context, async (transaction) => {
+    // One import at a time, so that each compares with what the earlier one wrote.
+    await transaction.db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+    const known = new Map((await listProviders(context, tenantId)).map((provider) => [provider.reviewerRef, provider]));
+    const changed = providers.filter((one) => !isDeepStrictEqual(inOrder(one), known.get(one.reviewerRef)));
     const report = { created: 0, updated: 0, unchanged: providers.length - changed.length };
     for (const provider of changed) report[await writeProvider(transaction, tenantId, provider)] += 1;
     return { report };

@@ -7,12 +7,13 @@ import { Problem } from '../../problem.js';
 import { readBody } from './body.js';
 import { version } from '../../packageRoot.js';
 import type { Endpoint } from './endpoint.js';
+import { sqlState } from '../../adapters/database/databaseErrors.js';
 import { failureOf, problemBody, RETRY_AFTER } from './errors.js';
 import { buildMatcher } from './matcher.js';
 import { limitHeaders, limitsOf, REFUSAL_DELAY_MS } from './limits.js';
 import { idempotencyOf, type Head } from './parameters.js';
 import { requestAudit, type ValidatedRequest } from './audit.js';
-import { addressOf, hasGone, type Request, type Response } from './route.js';
+import { addressOf, hasGone, logIdsOf, type Request, type Response } from './route.js';
 import { sandboxBehavior } from './sandboxBehavior.js';
 import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
 import { openTenantLimiter, unreadResponses } from './tenantLimiter.js';
@@ -169,9 +170,9 @@ async function record({ endpoint, context }: Exchange, response: Parameters<Requ
   if (endpoint.audit && audit.clientId !== null && !audit.isCommitted) await auditLog.record(audit.rowOf(response));
 }
 
-/** Keeps a sandbox's request with its response. Ignores failures: the response must still be sent. */
+/** Keeps a sandbox's request with its response. A failure is only logged: the response must still be sent. */
 async function keep(
-  { endpoint, req, context, sent, authenticated }: Exchange,
+  { endpoint, req, res, context, sent, authenticated }: Exchange,
   { status, code, body }: Parameters<RequestAudit['rowOf']>[0],
 ): Promise<void> {
   if (authenticated?.caller.tenantMode !== 'sandbox') return;
@@ -179,7 +180,9 @@ async function keep(
   const { operationId } = endpoint;
   const ids = { tenantId, clientId, operationId, requestId: context.requestId, at: context.now() };
   const bodies = { target: req.url ?? '', requestBody: sent, responseBody: body };
-  await keepExchange(context, { ...ids, ...bodies, status, code: code ?? null }).catch(() => undefined);
+  await keepExchange(context, { ...ids, ...bodies, status, code: code ?? null }).catch((error: unknown) => {
+    context.log.warn({ ...logIdsOf(res), sqlstate: sqlState(error) }, 'a request of a sandbox was not kept');
+  });
 }
 
 function publicContext(services: Services, req: Request, res: Response, audit: RequestAudit): PublicContext {
