@@ -413,9 +413,9 @@ export interface paths {
          * Update an encounter
          * @description Changes only the fields that the body names: a JSON merge patch (RFC 7396), as `application/json` or
          *     `application/merge-patch+json`. `reference` and `metadata` can change in every status.
-         *     `treatmentIds` and `reviewType` can change only while the status is `pending_review`, by the checks of `createEncounter`:
-         *     items, prices, prescriptions and review state are made again, and `errors` point into the body of `createEncounter`. The
-         *     encounter keeps its place in the queue. If earlier approvals now cover all items, it is `completed` at once.
+         *     `treatmentIds`, `reviewType` and `patientState` can change only while the status is `pending_review`, by the checks of
+         *     `createEncounter`: items, prices, prescriptions and review state are made again, and `errors` point into the body of
+         *     `createEncounter`. The encounter keeps its place in the queue.
          */
         patch: operations["updateEncounter"];
         trace?: never;
@@ -452,8 +452,7 @@ export interface paths {
         /**
          * List the types of review that an encounter may have
          * @description Says for each `reviewType` whether `createEncounter` would accept it now for the patient, the clinic and the
-         *     treatments and a provider could review it, and if not, why; and how long such reviews usually take to be decided.
-         *     Documents and a schedule are not considered: see `previewEncounter`.
+         *     treatments and a provider could review it, and if not, why. Documents and a schedule are not considered: see `previewEncounter`.
          */
         get: operations["getReviewOptions"];
         put?: never;
@@ -805,8 +804,8 @@ export interface paths {
         /**
          * Create a webhook endpoint
          * @description Sends future events to a URL, signed by Standard Webhooks 1.0. The endpoint belongs to your API client and
-         *     receives the events that this client sees in the feed. Only this response shows the secret. A tenant can have five
-         *     endpoints; those of deactivated API clients receive nothing and do not count.
+         *     receives the events that this client sees in the feed. Only this response shows the secret. An API client can
+         *     have five endpoints.
          *
          *     A replay by `Idempotency-Key` has no `secret`, because stored responses do not contain it. If you lost the first
          *     response, call `rotateWebhookSecret`.
@@ -827,8 +826,7 @@ export interface paths {
         };
         /**
          * Retrieve a webhook endpoint
-         * @description Returns an endpoint with its status, without its secret. Only API clients that are not limited to clinics see
-         *     endpoints of other API clients.
+         * @description Returns an endpoint of your API client with its status, without its secret.
          */
         get: operations["getWebhookEndpoint"];
         put?: never;
@@ -1351,7 +1349,7 @@ export interface paths {
          * Revoke approvals of an encounter
          * @description Revokes approvals of a completed encounter, for example after an audit of its chart: the items become `revoked`,
          *     and `gfe.revoked` is emitted for each. The
-         *     encounter stays `completed`, and lines of its order that have not left the pharmacy are held.
+         *     encounter stays `completed`, and lines of its orders that have not left the pharmacy are held, those that have are recalled.
          *     `reviewerRef` may name another provider than the reviewer; the provider must be registered and active if your
          *     tenant requires licenses.
          */
@@ -2225,7 +2223,7 @@ export interface webhooks {
         put?: never;
         /**
          * Encounter updated
-         * @description Reference, metadata, treatments or type of review changed.
+         * @description Reference, metadata, treatments, type of review or `patientState` changed.
          */
         post: {
             parameters: {
@@ -2801,7 +2799,7 @@ export interface webhooks {
         put?: never;
         /**
          * Order created
-         * @description A completed encounter has produced its order.
+         * @description A review or a reorder has produced an order.
          */
         post: {
             parameters: {
@@ -3185,7 +3183,7 @@ export interface webhooks {
         put?: never;
         /**
          * Order held
-         * @description Lines of an order are held, because their approval has ended.
+         * @description Lines of an order are held, because their approval has ended, or the operator stopped them.
          */
         post: {
             parameters: {
@@ -4932,7 +4930,7 @@ export interface components {
              * @example TX
              */
             patientState: string | null;
-            /** @description The US state whose license the review needs, as a two-letter code: `patientState`, else that of the patient's `gfeStateId`, else of its `stateId`, else of the clinic's primary location. Null if the patient names a state that is unknown. */
+            /** @description The US state whose license the review needs, as a two-letter code: `patientState`, else that of the patient's `gfeStateId`, else of its `stateId`, else of the clinic's primary location. Taken at the creation, and anew by claim and review. Null if the patient names a state that is unknown. */
             reviewState: string | null;
             /** @description As sent, or null. */
             additionalNotes: string | null;
@@ -5008,7 +5006,7 @@ export interface components {
              * @description The time from which the encounter can be claimed. Only `listReviewQueue` shows it.
              */
             claimableFrom?: string;
-            /** @description The URL of the live visit; null unless the encounter is `in_review` and the claim named it. Only `getEncounter` and the chart show it. */
+            /** @description The URL of the live visit; null unless the encounter is `in_review` and the claim named it. Only `getEncounter`, the chart and the event `encounter.visit_ready` show it. */
             visitUrl?: string | null;
             /** @description Providers' questions and the partner's answers, oldest first. Only `getEncounter` and the chart show it. */
             information?: components["schemas"]["InformationExchange"][];
@@ -5120,7 +5118,7 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /**
-             * @description The address of delivery of the order. Without it, the patient's address counts, which has no city; then the order needs `PUT /orders/{order_no}/ship-to` before it ships.
+             * @description The address of delivery of the order. Without it, `PUT /orders/{order_no}/ship-to` must set one before a line is accepted; the patient's address is never used.
              * @example {
              *       "name": "Jane Miller",
              *       "address1": "1100 Barton Springs Road",
@@ -5477,7 +5475,7 @@ export interface components {
          * @example revoked
          */
         HoldReason: "revoked" | "superseded" | "expired" | "stopped";
-        /** @description Why the line is not delivered; null unless its approval has ended, or the operator stopped the product. A hold is never lifted. */
+        /** @description Why the line is not delivered; null unless its approval has ended, or the operator stopped the line. A hold is never lifted. */
         LineHold: {
             reason: components["schemas"]["HoldReason"];
             /**
@@ -5728,7 +5726,7 @@ export interface components {
              */
             phone?: string | null;
         };
-        /** @description The address of delivery: of the order if it has one, else of the patient. */
+        /** @description The address of delivery of the order. */
         DeliveryAddress: {
             /**
              * @description Name of the recipient.
@@ -6286,7 +6284,7 @@ export interface components {
             data: components["schemas"]["EncounterEventData"];
         };
         /**
-         * @description Reference, metadata, treatments or type of review changed.
+         * @description Reference, metadata, treatments, type of review or `patientState` changed.
          * @example {
          *       "type": "encounter.updated",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -6618,7 +6616,7 @@ export interface components {
             reference?: components["schemas"]["EventReference"];
         };
         /**
-         * @description A completed encounter has produced its order.
+         * @description A review or a reorder has produced an order.
          * @example {
          *       "type": "order.created",
          *       "timestamp": "2026-11-14T16:10:00.000Z",
@@ -6772,7 +6770,7 @@ export interface components {
             };
         };
         /**
-         * @description Lines of an order are held, because their approval has ended.
+         * @description Lines of an order are held, because their approval has ended, or the operator stopped them.
          * @example {
          *       "type": "order.held",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -7306,7 +7304,7 @@ export interface components {
         ClaimEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
             /**
-             * @description The https URL of the live visit. The partner finds it with `getEncounter` while the encounter is `in_review`, and nowhere else. At most 2048 characters, as much as every browser takes. A renewal of the claim without it keeps it.
+             * @description The https URL of the live visit. The partner gets it by the event `encounter.visit_ready`, and from `getEncounter` while the encounter is `in_review`. At most 2048 characters, as much as every browser takes. A renewal of the claim without it keeps it.
              * @example https://visits.northwind.example/100123
              */
             visitUrl?: string | null;
@@ -7317,7 +7315,7 @@ export interface components {
             leaseSeconds?: number | null;
         };
         /**
-         * @description The version of the chart that was read; send it as it is. It changes with everything that the chart shows. At most 120 characters, longer than any version.
+         * @description The version of the chart that was read; send it as it is. It changes with everything in the chart that a decision may rest on: not with the patient's e-mail and phone, an approval that ends by time, or a new encounter without notes. At most 120 characters, longer than any version.
          * @example 3.2-0.1-0.d41d8cd98f00.c26bff89acde.b76fd8958bb5
          */
         ChartVersion: string;
@@ -7717,7 +7715,7 @@ export interface components {
             text: string;
         };
         /**
-         * @description The address of delivery of the order. Without it, the patient's address counts, which has no city; then the order needs `PUT /orders/{order_no}/ship-to` before it ships.
+         * @description The address of delivery of the order. Without it, `PUT /orders/{order_no}/ship-to` must set one before a line is accepted; the patient's address is never used.
          * @example {
          *       "name": "Jane Miller",
          *       "address1": "1100 Barton Springs Road",
@@ -8439,7 +8437,7 @@ export interface components {
          */
         RenewalClinicId: components["schemas"]["Uuid"];
         /**
-         * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999.
+         * @description Only approvals that end before this day begins at their clinic: YYYY-MM-DD, from 1900 to 2999.
          * @example 2099-12-31
          */
         ExpiringBefore: string;
@@ -8469,7 +8467,7 @@ export interface components {
          */
         OrderPatientId: components["schemas"]["Uuid"];
         /**
-         * @description Only the order of the encounter with this number. There is at most one.
+         * @description Only the orders of the encounter with this number, first that of its review.
          * @example 100126
          */
         OrderEncounterId: number;
@@ -8504,7 +8502,7 @@ export interface components {
          */
         OrderNo: string;
         /**
-         * @description Makes a retry safe; required here because a payment must not be recorded twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
+         * @description Makes a retry safe; required here because neither a payment nor an order may be made twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
          * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
          */
         RequiredIdempotencyKey: string;
@@ -8607,7 +8605,7 @@ export interface components {
          */
         QueueName: "provider_network";
         /**
-         * @description Only encounters of this US state (two-letter code, in either case): the state of the patient, or else of the clinic's primary location.
+         * @description Only encounters of this US state (two-letter code, in either case): `patientState`, or else the state of the patient, or else of the clinic's primary location.
          * @example TX
          */
         QueueState: string;
@@ -10631,7 +10629,7 @@ export interface operations {
                  */
                 clinicId?: components["parameters"]["RenewalClinicId"];
                 /**
-                 * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999.
+                 * @description Only approvals that end before this day begins at their clinic: YYYY-MM-DD, from 1900 to 2999.
                  * @example 2099-12-31
                  */
                 expiring_before: components["parameters"]["ExpiringBefore"];
@@ -10704,7 +10702,7 @@ export interface operations {
                  */
                 patientId?: components["parameters"]["OrderPatientId"];
                 /**
-                 * @description Only the order of the encounter with this number. There is at most one.
+                 * @description Only the orders of the encounter with this number, first that of its review.
                  * @example 100126
                  */
                 encounter_id?: components["parameters"]["OrderEncounterId"];
@@ -10827,7 +10825,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Makes a retry safe; required here because a payment must not be recorded twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @description Makes a retry safe; required here because neither a payment nor an order may be made twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
@@ -10981,7 +10979,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Makes a retry safe; required here because a payment must not be recorded twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @description Makes a retry safe; required here because neither a payment nor an order may be made twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
@@ -12465,7 +12463,7 @@ export interface operations {
                  */
                 serviceQueue: components["parameters"]["QueueName"];
                 /**
-                 * @description Only encounters of this US state (two-letter code, in either case): the state of the patient, or else of the clinic's primary location.
+                 * @description Only encounters of this US state (two-letter code, in either case): `patientState`, or else the state of the patient, or else of the clinic's primary location.
                  * @example TX
                  */
                 state?: components["parameters"]["QueueState"];
@@ -12951,7 +12949,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Makes a retry safe; required here because a payment must not be recorded twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @description Makes a retry safe; required here because neither a payment nor an order may be made twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];

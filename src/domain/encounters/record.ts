@@ -10,6 +10,7 @@ import {
 } from '../../../generated/prisma/client.js';
 import { orderRows } from '../orders/command.js';
 import { ordersWhere, type OrderRecord } from '../orders/orders.js';
+import { reviewState } from '../providers/licenses.js';
 import type { Rows } from '../transactions/changes.js';
 import { findRows, groupedBy } from '../transactions/rows.js';
 import type { TransactionContext } from '../transactions/transaction.js';
@@ -89,6 +90,24 @@ export async function loadEncounter(
   if (!encounter || !patient) return undefined;
   const parts = { treatments, gfeItems, orders, documents, information, addenda };
   return { patient, encounter: { ...encounter, ...parts }, earlier: [] };
+}
+
+/** The review state of an encounter as it is now; null if none is known. */
+export interface WithReviewState {
+  readonly reviewState: string | null;
+}
+
+/** Reads the review state, which the patient may have changed since the creation (R-107). */
+export async function readReviewState(
+  { db }: TransactionContext,
+  tenantId: string,
+  which: Prisma.Sql,
+): Promise<WithReviewState> {
+  const [row] = await db.of(tenantId).rows<WithReviewState>`
+    SELECT coalesce(patient_state, ${reviewState(tenantId, Prisma.sql`encounter.clinic_id`)}) AS "reviewState"
+    FROM encounter JOIN client ON client.tenant_id = encounter.tenant_id AND client.id = encounter.patient_id
+    WHERE encounter.tenant_id = ${tenantId} AND ${which}`;
+  return { reviewState: row?.reviewState ?? null };
 }
 
 /**

@@ -102,7 +102,7 @@ async function loadReferences(context: LookupContext, body: References, isLocked
         (SELECT coalesce(json_agg(json_build_object('timezone', timezone)), '[]') FROM clinic_location AS place
           WHERE place.tenant_id = ${tenantId} AND place.clinic_id = clinic.id AND place.is_primary))
       FROM clinic WHERE tenant_id = ${tenantId} AND id = ${body.clinicId}::uuid ${lock('KEY SHARE')}) AS clinic,
-    (SELECT json_build_object('id', id, 'accountIsActive', account_is_active, 'reviewState', ${reviewState(tenantId, body.clinicId)},
+    (SELECT json_build_object('id', id, 'accountIsActive', account_is_active, 'reviewState', ${reviewState(tenantId, Prisma.sql`${body.clinicId}::uuid`)},
         'dateOfBirth', date_of_birth, 'hasGuardian', guardian IS NOT NULL,
         'factsVersion', facts_version, 'factsChanges', facts_changes)
       FROM client WHERE tenant_id = ${tenantId} AND id = ${body.patientId}::uuid

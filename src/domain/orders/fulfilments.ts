@@ -6,7 +6,7 @@ import type { Decision, Moment } from '../transactions/changes.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { orderCommand, type OrderState } from './command.js';
-import { approvalEnded, held } from './holds.js';
+import { approvalEnded, elapsedHolds, held, type ChangedOrder } from './holds.js';
 import { settled } from './money.js';
 import { changedSinceApproval, ofPharmacies, orderSubject, statusEvents, type OrderRecord } from './orders.js';
 import { shipToOf } from './shipTo.js';
@@ -48,7 +48,9 @@ export function decideFulfilment(state: OrderState, body: Body, at: Moment): Dec
     ...whole,
     updatedAt: at.now,
     lines: whole.lines.map((line) =>
-      lines.some(({ id }) => id === line.id) ? { ...line, ...progress(line, body, at.now), updatedAt: at.now } : line,
+      lines.some(({ id }) => id === line.id)
+        ? { ...line, ...progress(line, state, body, at.now), updatedAt: at.now }
+        : line,
     ),
   });
   const event = told({ ...whole, pharmacyIds: [pharmacyId] }, 'order.fulfilment_updated', {
@@ -61,15 +63,24 @@ export function decideFulfilment(state: OrderState, body: Body, at: Moment): Dec
   return { state: returned.state, events: [event, ...statusEvents(whole, changed), ...returned.events] };
 }
 
-/** The columns that a pharmacy's report changes. Omitted details keep their values until the line ships again. */
-function progress(line: OrderLine, { status, carrier, trackingNumber, reason }: Body, now: Date): Partial<OrderLine> {
+/**
+ * The columns that a pharmacy's report changes. Omitted details keep their values until the line ships again. An accepted
+ * line no longer expires; one that comes back does (R-190).
+ */
+function progress(
+  line: OrderLine,
+  { treatments }: OrderState,
+  { status, carrier, trackingNumber, reason }: Body,
+  now: Date,
+): Partial<OrderLine> {
+  const approvalEnd = treatments.find(({ productId }) => productId === line.productId)?.validUntil ?? null;
   const old = status === 'shipped' ? { carrier: null, trackingNumber: null } : line;
   return {
     status,
     carrier: carrier ?? old.carrier,
     trackingNumber: trackingNumber ?? old.trackingNumber,
     reason: reason ?? line.reason,
-    expiresAt: status === 'accepted' || status === 'cancelled' ? null : line.expiresAt,
+    expiresAt: status === 'exception' ? approvalEnd : null,
     shippedAt: status === 'shipped' ? now : line.shippedAt,
   };
 }
@@ -90,7 +101,7 @@ function requireMayLeave({ order, treatments }: OrderState, lines: readonly Orde
   }
 }
 
-/** Holds lines that came back if their approval was revoked or superseded meanwhile, or if they were recalled. */
+/** Holds lines that came back if their approval has ended meanwhile, or if they were recalled. */
 function heldIfEnded(
   { treatments }: OrderState,
   order: OrderRecord,
@@ -100,11 +111,15 @@ function heldIfEnded(
   const cameBack = (line: OrderLine) => lines.some(({ id }) => id === line.id) && line.status === 'exception';
   const reasonOf = (line: OrderLine) =>
     treatments.find(({ productId }) => productId === line.productId)?.endReason ?? (line.recalledAt && 'stopped');
-  const none: Decision<OrderRecord> = { state: order, events: [] };
-  return (['revoked', 'superseded', 'stopped'] as const).reduce(({ state, events }, reason) => {
-    const changed = held(state, (line) => cameBack(line) && reasonOf(line) === reason, reason, now);
-    return { state: changed.order, events: [...events, ...changed.events] };
-  }, none);
+  const ended = (['revoked', 'superseded', 'stopped'] as const).reduce<ChangedOrder>(
+    (before, reason) => {
+      const after = held(before.order, (line) => cameBack(line) && reasonOf(line) === reason, reason, now);
+      return { order: after.order, events: [...before.events, ...after.events] };
+    },
+    { order, events: [] },
+  );
+  const expired = elapsedHolds(ended.order, now);
+  return { state: expired.order, events: [...ended.events, ...expired.events] };
 }
 
 /**

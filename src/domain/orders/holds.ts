@@ -98,7 +98,7 @@ function lineEvent(
 export function approvalEnded(visible: readonly OrderLine[], lines: readonly OrderLine[]): Problem {
   const errors = lines.map(({ id, holdReason }): FieldError => {
     const pointer = `#/lines/${visible.findIndex((line) => line.id === id)}`;
-    return { pointer, code: 'approval_ended', detail: `is held: its approval is ${holdReason}` };
+    return { pointer, code: 'approval_ended', detail: `is held: ${holdReason}` };
   });
   return new Problem('approval_ended', undefined, { errors });
 }

@@ -2,12 +2,15 @@ import { Prisma, type Encounter, type Provider, type ProviderLicense } from '../
 import { Problem } from '../../problem.js';
 import type { LookupContext, ReadContext } from '../transactions/transaction.js';
 
-/** For a row of `client`, the US state whose license an encounter needs; null if the patient names an unknown state. */
-export const reviewState = (tenantId: string, clinicId: string): Prisma.Sql => Prisma.sql`CASE
+/**
+ * For a row of `client`, the US state whose license an encounter needs; null if the patient names an unknown state.
+ * @param clinicId the clinic's id as SQL
+ */
+export const reviewState = (tenantId: string, clinicId: Prisma.Sql): Prisma.Sql => Prisma.sql`CASE
   WHEN gfe_state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = gfe_state_id)
   WHEN state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = state_id)
   ELSE (SELECT place.state FROM clinic_location AS place
-    WHERE place.tenant_id = ${tenantId} AND place.clinic_id = ${clinicId}::uuid AND place.is_primary) END`;
+    WHERE place.tenant_id = ${tenantId} AND place.clinic_id = ${clinicId} AND place.is_primary) END`;
 
 /** A registered provider with its licenses; `expiresOn` is YYYY-MM-DD. */
 export interface RegisteredProvider extends Pick<
@@ -99,11 +102,11 @@ export function requireLicense({ provider, isLicenseRequired }: WithProvider, en
 }
 
 /**
- * Checks that the provider may prescribe controlled substances, if the tenant requires licensed providers (R-280).
+ * Checks that the provider may prescribe controlled substances; unregistered ones may where no license is required (R-280).
  * @throws Problem provider_not_licensed
  */
 export function requireDea({ provider, isLicenseRequired }: WithProvider): void {
-  if (!isLicenseRequired) return;
+  if (!provider && !isLicenseRequired) return;
   const { deaNumber = null, credential = null } = provider ?? {};
   if (deaNumber !== null && credential !== null && credential !== 'RN') return;
   const detail = 'needs a DEA number and a credential other than RN for a controlled substance';

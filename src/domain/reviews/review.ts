@@ -5,7 +5,14 @@ import { approvalEnd } from '../approvals/approvals.js';
 import { deaScheduleOf } from '../catalog/deaSchedules.js';
 import { itemKey } from '../catalog/itemKey.js';
 import { announced, claimEnd, decideRelease, encounterCommand, moved, withNews } from '../encounters/command.js';
-import { loadEarlier, type DecidedEncounter, type EncounterRecord, type EncounterState } from '../encounters/record.js';
+import {
+  loadEarlier,
+  readReviewState,
+  type DecidedEncounter,
+  type EncounterRecord,
+  type EncounterState,
+  type WithReviewState,
+} from '../encounters/record.js';
 import { actorOf, nextState, type Reviewer } from '../encounters/states.js';
 import { told } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
@@ -42,22 +49,28 @@ export const claimEncounter = (
   body: Bodies['ClaimEncounterRequest'],
   claimedById: string | null = context.caller.apiClientId,
 ): Promise<EncounterRecord> =>
-  encounterCommand<WithProvider>(
+  encounterCommand<WithProvider & WithReviewState>(
     context,
     encounterNo,
     (state, at) => decideClaim(state, body, claimedById, at),
-    loadProvider(body.reviewerRef),
+    async (transaction, which) => {
+      const [provider, state] = await Promise.all([
+        loadProvider(body.reviewerRef)(transaction),
+        readReviewState(transaction, transaction.caller.tenantId, which),
+      ]);
+      return { ...provider, ...state };
+    },
   );
 
 /** @throws Problem invalid_state, claimed_by_other, provider_not_licensed; not_due before the time of a live visit */
 export function decideClaim(
-  state: EncounterState & WithProvider,
+  state: EncounterState & WithProvider & WithReviewState,
   { reviewerRef, visitUrl, leaseSeconds = LEASE_SECONDS }: Bodies['ClaimEncounterRequest'],
   claimedById: string | null,
   at: Moment,
 ): Decision<EncounterState> {
   const { now } = at;
-  const before = state.encounter;
+  const before = { ...state.encounter, reviewState: state.reviewState };
   const event = before.status === 'in_review' ? 'renew' : 'claim';
   const actor = actorOf(at, before, { reviewerRef });
   nextState(before.status, event, actor);
@@ -97,7 +110,7 @@ export const releaseEncounter = (
   );
 
 /** The facts that decide a review besides the encounter. */
-export interface ReviewBasis extends WithProvider, WithLimits {
+export interface ReviewBasis extends WithProvider, WithReviewState, WithLimits {
   readonly marks: ChartMarks;
   readonly newOrder: NewOrder;
 }
@@ -122,15 +135,16 @@ export function submitReview(
     (state, at) => decideReview(state, body, visit, at),
     async (transaction, which) => {
       const { tenantId } = transaction.caller;
-      const [earlier, provider, limits, marks, orderSequence] = await Promise.all([
+      const [earlier, provider, state, limits, marks, orderSequence] = await Promise.all([
         loadEarlier(transaction, tenantId, which),
         loadProvider(body.reviewerRef)(transaction),
+        readReviewState(transaction, tenantId, which),
         readLimits(transaction, which),
         readMarks(transaction, which),
         fixedOrder?.orderSequence ?? nextNumber(transaction.db, 'order_order_sequence_seq'),
       ]);
       const numbers = { id: fixedOrder?.id ?? transaction.newId(), orderSequence, position: 0 };
-      return { earlier, ...provider, ...limits, marks, newOrder: numbers };
+      return { earlier, ...provider, ...state, ...limits, marks, newOrder: numbers };
     },
   );
 }
@@ -148,7 +162,7 @@ export function decideReview(
   at: Moment,
 ): Decision<EncounterState> {
   const { now } = at;
-  const before = state.encounter;
+  const before = { ...state.encounter, reviewState: state.reviewState };
   const actor = actorOf(at, before, body);
   // Check the right to decide first. `approve` stands for `deny`, too: both are open to the same actors.
   nextState(before.status, 'approve', actor);

@@ -71,7 +71,20 @@ const cases: Case[] = [
   ...ofPart('/categories/0', withCategory, [
     ['a category without subcategories', { subcategories: undefined }, '', /subcategories is missing/, '{'],
     ['a fraction as age', { minAge: 17.5 }, '/minAge', /years from 0 to 120/, '17.5'],
-    ['a review interval in small letters', { reviewOften: 'yearly' }, '/reviewOften', /word in capitals/, '"yearly"'],
+    [
+      'a review interval in small letters',
+      { reviewOften: 'once', reviewRecurring: false },
+      '/reviewOften',
+      /word in capitals/,
+      '"once"',
+    ],
+    [
+      'an unknown interval of a recurring category',
+      { reviewOften: 'WEEKLY' },
+      '/reviewOften',
+      /YEARLY or MONTHLY/,
+      '"WEEKLY"',
+    ],
   ]),
   ['a category twice', categoryTwice, '/categories/2', repeats('categoryName', '/categories/0'), '{'],
   ...['sku', 'name', 'unitPrice', 'pharmacy', 'productId', 'category', 'subcategory', 'productOffer'].map(

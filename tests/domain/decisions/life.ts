@@ -4,7 +4,7 @@ import { changedSince, coverage, type Coverage } from '../../../src/domain/appro
 import { decideCancellation } from '../../../src/domain/encounters/cancellation.js';
 import { decideElapsed, decideRelease } from '../../../src/domain/encounters/command.js';
 import { decideCreation } from '../../../src/domain/encounters/creation.js';
-import type { EncounterRecord, EncounterState } from '../../../src/domain/encounters/record.js';
+import type { EncounterRecord, EncounterState, WithReviewState } from '../../../src/domain/encounters/record.js';
 import { refuse, type FoundParts } from '../../../src/domain/encounters/references.js';
 import { actorOf } from '../../../src/domain/encounters/states.js';
 import { decideReschedule, decideUpdate } from '../../../src/domain/encounters/update.js';
@@ -22,7 +22,18 @@ import { decideReorder } from '../../../src/domain/reviews/reorder.js';
 import { decideClaim, decideReview } from '../../../src/domain/reviews/review.js';
 import type { WithProvider } from '../../../src/domain/providers/licenses.js';
 import type { Decision, EventDraft, Moment } from '../../../src/domain/transactions/changes.js';
-import { austin, caller, offered, pharmacyId, provider, shipTo, type Caller, type CatalogTreatment } from './world.js';
+import {
+  austin,
+  caller,
+  isRequested,
+  latestOf,
+  offered,
+  pharmacyId,
+  provider,
+  shipTo,
+  type Caller,
+  type CatalogTreatment,
+} from './world.js';
 
 type Decide = (category: string) => Omit<Bodies['SubmitReviewRequest']['decisions'][number], keyof Item>;
 type Item = Bodies['RevokeApprovalsRequest']['items'][number];
@@ -41,6 +52,8 @@ export class Life {
     ...{ factsVersion: 0n, factsChanges: {}, accountIsActive: true },
   } as unknown as Patient;
   provider: WithProvider = { provider, isLicenseRequired: true };
+  /** The state of the patient, for encounters without `patientState`. */
+  patientState: string | null = 'TX';
   marks = { decisions: '', documents: '', supplies: '', treatments: '', duplicates: '' };
   /** The catalog as it is today; a test may change it. */
   readonly catalog: Map<string, CatalogTreatment>;
@@ -69,7 +82,7 @@ export class Life {
       patient: {
         id,
         accountIsActive,
-        reviewState: 'TX',
+        reviewState: this.patientState,
         dateOfBirth: dateOfBirth.toISOString().slice(0, 10),
         ...facts,
       },
@@ -97,8 +110,12 @@ export class Life {
   claim(index: number, body: Partial<Bodies['ClaimEncounterRequest']> = {}, client = 'client'): void {
     this.run(index, (state) => {
       const at = this.at({ apiClientId: client });
-      return decideClaim({ ...state, ...this.provider }, { reviewerRef: 'ana', ...body }, client, at);
+      return decideClaim({ ...state, ...this.reviewing(state.encounter) }, { reviewerRef: 'ana', ...body }, client, at);
     });
+  }
+
+  private reviewing({ patientState }: EncounterRecord): WithProvider & WithReviewState {
+    return { ...this.provider, reviewState: patientState ?? this.patientState };
   }
 
   release(index: number, reviewerRef = 'ana'): void {
@@ -160,7 +177,7 @@ export class Life {
       return { productId, minAge, synchronousOnly };
     });
     const newOrder = { id: this.at().newId(), orderSequence: BigInt(101_000 + index), position: 0 };
-    const basis = { ...this.provider, marks, limits, clinicZone: 'America/Chicago', newOrder };
+    const basis = { ...this.reviewing(encounter), marks, limits, clinicZone: 'America/Chicago', newOrder };
     const body = { reviewerRef: 'ana', chartVersion: `${marks.facts}.....`, decisions, ...more };
     const before = decideElapsed({ ...this.stateOf(index), earlier }, this.at());
     const { state, events } = decideReview({ ...before.state, ...basis }, body, readVisit(body.visit), this.at());
@@ -184,7 +201,7 @@ export class Life {
 
   /** Orders treatments again. */
   reorder(index: number, treatmentIds: string[], address?: ShipTo): void {
-    const latest = treatmentIds.map((id) => [id, this.latestOf(id)?.encounter.encounterNo ?? -1n] as const);
+    const latest = treatmentIds.map((id) => [id, latestOf(this.encounters, id)?.encounter.encounterNo ?? -1n] as const);
     const basis = {
       covered: new Map(treatmentIds.map((id) => [id, this.coverageOf(id, false)])),
       decidedBy: new Map(latest),
@@ -234,31 +251,13 @@ export class Life {
   }
 
   /** What coverage says about a treatment now. */
-  coverageOf(productId: string, isPending = this.isPending(productId)): Coverage {
-    const latest = this.latestOf(productId);
+  coverageOf(productId: string, isPending = isRequested(this.encounters, productId)): Coverage {
+    const latest = latestOf(this.encounters, productId);
     const { isActive, rx, minAge, synchronousOnly } = offered(this.of(productId));
     const decided = latest ? { ...latest.one, reviewType: latest.encounter.reviewType } : null;
     const age = this.now.getUTCFullYear() - this.patient.dateOfBirth.getUTCFullYear();
     const facts = { age, hasGuardian: this.patient.guardian !== null, isPatientActive: true, isClinicActive: true };
     return coverage({ isActive, rx, minAge, synchronousOnly }, decided, isPending, facts, this.now);
-  }
-
-  private isPending(productId: string): boolean {
-    return this.encounters.some(
-      ({ status, treatments }) =>
-        ['pending_review', 'in_review', 'awaiting_information'].includes(status) &&
-        treatments.some((one) => one.productId === productId),
-    );
-  }
-
-  /** The latest decision about a treatment. */
-  private latestOf(productId: string) {
-    const rows = this.encounters.flatMap((encounter) =>
-      encounter.treatments
-        .filter((one) => one.productId === productId && one.decidedAt !== null)
-        .map((one) => ({ one, encounter })),
-    );
-    return rows.reverse().sort((a, b) => Number(b.one.decidedAt) - Number(a.one.decidedAt))[0];
   }
 
   private approvedItems(index: number): Item[] {

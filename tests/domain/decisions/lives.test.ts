@@ -39,8 +39,9 @@ const steps = fc.array(
       treatments: fc.constantFrom(...ids).map((id) => [id]),
       isSeen: fc.constantFrom(true, true, false),
     }),
-    // Two steps that rarely follow each other by chance.
+    // Steps that rarely follow each other by chance.
     fc.record({ do: fc.constant('ship' as const), place, treatment: fc.constantFrom(...ids) }),
+    fc.record({ do: fc.constant('return' as const), place, treatment: fc.constantFrom(...ids) }),
     fc.record({ do: fc.constant('pass' as const), days: fc.constantFrom(1, 20, 200) }),
   ),
   { maxLength: 12, size: 'max' },
@@ -64,6 +65,12 @@ function take(life: Life, step: Step): void {
       for (const status of ['accepted', 'shipped'] as const) {
         life.fulfil(index, status, [step.treatment], { acknowledgeChanges: true });
       }
+    } else if (step.do === 'return') {
+      life.pay(index, life.order(index).balanceAmt.toFixed(2));
+      life.fulfil(index, 'accepted', [step.treatment], { acknowledgeChanges: true });
+      life.fulfil(index, 'exception', [step.treatment]);
+      life.pass(32);
+      life.fulfil(index, 'accepted', [step.treatment], { acknowledgeChanges: true });
     } else if (step.do === 'fulfil') {
       life.fulfil(index, step.status, step.treatments, { acknowledgeChanges: step.isSeen });
     } else {
@@ -117,7 +124,6 @@ it('no line is accepted without its approval, and money, holds and clearance agr
       one.review(one.request(ids));
       for (const step of life) {
         const before = one.encounters.map(({ orders: [order] }) => order?.lines.map(({ status }) => status) ?? []);
-        const covered = new Map(ids.map((id) => [id, one.coverageOf(id)]));
         take(one, step);
         if (faults(one).length > 0) return false;
         for (const [
@@ -129,10 +135,11 @@ it('no line is accepted without its approval, and money, holds and clearance agr
         ] of one.encounters.entries()) {
           for (const [at, line] of (order?.lines ?? []).entries()) {
             seen.add(`${line.status} ${line.holdReason ?? ''}`);
-            const isAccepted = line.status === 'accepted' && before[index]?.[at] !== 'accepted';
+            const isTaken = (status?: string): boolean => status === 'accepted' || status === 'shipped';
+            const isAccepted = isTaken(line.status) && !isTaken(before[index]?.[at]);
             const isLatest = own.find(({ productId }) => productId === line.productId)?.endReason === null;
             // Only the latest decision covers, and what it covers is cleared.
-            if (isAccepted && (!isLatest || covered.get(line.productId) !== 'approved')) return false;
+            if (isAccepted && (!isLatest || one.coverageOf(line.productId) !== 'approved')) return false;
           }
         }
         for (const id of ids) seen.add(one.coverageOf(id));
@@ -144,7 +151,14 @@ it('no line is accepted without its approval, and money, holds and clearance agr
   for (const outcome of ['approved', 'denied', 'declined', 'expired', 'revoked', 'pending']) {
     expect(seen).toContain(outcome);
   }
-  for (const outcome of ['shipped ', 'accepted ', 'pending revoked', 'pending superseded', 'pending expired']) {
+  for (const outcome of [
+    'shipped ',
+    'accepted ',
+    'pending revoked',
+    'pending superseded',
+    'pending expired',
+    'exception expired',
+  ]) {
     expect(seen).toContain(outcome);
   }
 });

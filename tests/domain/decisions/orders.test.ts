@@ -187,6 +187,16 @@ describe('lines whose approval ends', () => {
     expect(holds(life)).toEqual([null, 'expired', 'expired']);
   });
 
+  it.each([['accepted'], ['accepted', 'shipped']] as const)('expire if they come back after %s', (...taken) => {
+    const life = approved();
+    life.pay(0);
+    for (const status of taken) life.fulfil(0, status, ['semaglutide']);
+    life.pass(32);
+    expect(holds(life)).toEqual([null, null, null]);
+    life.fulfil(0, 'exception', ['semaglutide']);
+    expect(holds(life)).toEqual([null, null, 'expired']);
+  });
+
   it.each([
     ['a denial', { decision: 'denied' as const }, ['superseded', 'superseded', null]],
     [

@@ -1,4 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
+import type { EncounterRecord } from '../../../src/domain/encounters/record.js';
 import type { FoundParts } from '../../../src/domain/encounters/references.js';
 import type { WithProvider } from '../../../src/domain/providers/licenses.js';
 import type { Moment } from '../../../src/domain/transactions/changes.js';
@@ -58,6 +59,24 @@ export function offered({ id, category, price, shipping, rx = null, ...rules }: 
     subcategory: { id: `${category}-sub`, subCategoryName: category },
     offer: { price: new Prisma.Decimal(price), shippingType, shippingAmount: new Prisma.Decimal(shipping ?? 0) },
   } satisfies FoundParts['treatments'][number];
+}
+
+/** Whether an open encounter asks for a treatment. */
+export const isRequested = (encounters: readonly EncounterRecord[], productId: string): boolean =>
+  encounters.some(
+    ({ status, treatments }) =>
+      ['pending_review', 'in_review', 'awaiting_information'].includes(status) &&
+      treatments.some((one) => one.productId === productId),
+  );
+
+/** The latest decision about a treatment. */
+export function latestOf(encounters: readonly EncounterRecord[], productId: string) {
+  const rows = encounters.flatMap((encounter) =>
+    encounter.treatments
+      .filter((one) => one.productId === productId && one.decidedAt !== null)
+      .map((one) => ({ one, encounter })),
+  );
+  return rows.reverse().sort((a, b) => Number(b.one.decidedAt) - Number(a.one.decidedAt))[0];
 }
 
 /** The problem of a refusal; undefined if the work succeeds. */

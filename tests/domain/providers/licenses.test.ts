@@ -117,3 +117,16 @@ it.each([
   const { body } = await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token });
   expect([reviewState, body.reviewState]).toEqual([state, state]);
 });
+
+it('claimEncounter takes the review state anew, because the patient may have moved', async () => {
+  const patientId = await newPatient(harness, partner);
+  const { encounter_id } = await newEncounter(harness, partner, { patientId });
+  await harness.domain.db.prisma.patient.updateMany({
+    where: { tenantId: partner.tenantId, id: patientId },
+    data: { gfeStateId },
+  });
+  const refused = await act(encounter_id, 'claim', { reviewerRef: await newProvider() });
+  expect([refused.status, refused.body.code]).toEqual([409, 'provider_not_licensed']);
+  const { status, body } = await act(encounter_id, 'claim', { reviewerRef: await newProvider({ state: 'AZ' }) });
+  expect([status, body.reviewState]).toEqual([200, 'AZ']);
+});

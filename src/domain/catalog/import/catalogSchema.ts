@@ -76,18 +76,30 @@ const clinic = element(['legalName', 'displayName', 'email', 'locations'], {
 /** Restrictions of a category or a product. */
 const permission = { minAge: orNull(age), synchronousOnly: flag(false) } as const;
 
-const category = element(['categoryName', 'reviewOften', 'reviewRecurring', 'subcategories'], {
-  categoryName: name,
-  reviewOften: {
-    type: 'string',
-    maxLength: 255,
-    pattern: '^[A-Z][A-Z0-9_]*$',
-    description: 'must be a word in capitals such as YEARLY or MONTHLY',
+const category = {
+  ...element(['categoryName', 'reviewOften', 'reviewRecurring', 'subcategories'], {
+    categoryName: name,
+    reviewOften: {
+      type: 'string',
+      maxLength: 255,
+      pattern: '^[A-Z][A-Z0-9_]*$',
+      description: 'must be a word in capitals such as YEARLY or MONTHLY',
+    },
+    reviewRecurring: { type: 'boolean' },
+    ...permission,
+    subcategories: list(element(['subCategoryName'], { subCategoryName: name }), 'subCategoryName'),
+  }),
+  // An approval whose end the service cannot compute would never end.
+  if: { properties: { reviewRecurring: { const: false } } },
+  else: {
+    properties: {
+      reviewOften: {
+        enum: ['YEARLY', 'MONTHLY'],
+        description: 'must be YEARLY or MONTHLY, because the category is recurring',
+      },
+    },
   },
-  reviewRecurring: { type: 'boolean' },
-  ...permission,
-  subcategories: list(element(['subCategoryName'], { subCategoryName: name }), 'subCategoryName'),
-});
+} as const;
 
 const productRx = element(
   ['refills', 'deaScheduleId', 'quantityUnitOfMeasureId', 'rxQty', 'daysSupply', 'refrigerationTypeId'],
