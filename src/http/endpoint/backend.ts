@@ -43,7 +43,7 @@ export function createBackend(
   protective: Readonly<Record<string, string>>,
 ) {
   const common = { ...protective, 'API-Version': version, 'Cache-Control': 'no-store' };
-  const { authenticate, forget } = bearerAuthentication();
+  const { authenticate, forget } = bearerAuthentication(services);
   const unread = unreadResponses();
   const runInSlot = slots(endpoints, services, unread);
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Caller, PublicContext } from '../../context.js';
+import type { Caller, DomainContext, PublicContext } from '../../context.js';
 import type { TokenClaims } from '../../adapters/tokens/tokens.js';
 import { callerOf, findClientState, type ClientState } from '../../domain/access/callerState.js';
 import type { Permission } from '../../contract.js';
@@ -8,8 +8,8 @@ import { Problem } from '../../problem.js';
 
 /** Maximum of entries in each cache; one token serves thousands of calls. */
 const CACHE_MAX = 10_000;
-/** Milliseconds that entries are cached; for as long, a deactivated client or a dropped key still works. */
-const CACHE_TTL_MS = 30_000;
+/** Milliseconds that entries are cached, below 30 s; for as long, a deactivated client or a dropped key still works. */
+const CACHE_TTL_MS = 29_999;
 /** Milliseconds that a sandbox's clients are cached: few, because another server may have moved its clock. */
 const SANDBOX_TTL_MS = 1_000;
 const LEEWAY_MS = 30_000;
@@ -30,29 +30,35 @@ interface Verified {
 }
 
 /** Creates the Bearer authentication (RFC 6750) with its caches. */
-export function bearerAuthentication() {
-  const tokens = ttlCache<Verified>();
+export function bearerAuthentication({ now: serviceTime }: Pick<DomainContext, 'now'>) {
+  const perf = { now: () => serviceTime().getTime() };
+  const options = { max: CACHE_MAX, ttl: CACHE_TTL_MS, ttlResolution: 0, perf };
+  const tokens = new LRUCache<string, Verified>(options);
   // Caches promises, so that `forget` also discards a state that is still being read.
-  const states = ttlCache<Promise<ClientState>>();
+  const states = new LRUCache<string, Promise<ClientState>>(options);
 
   const verify = async (context: PublicContext, token: string, now: Date): Promise<Verified> => {
-    const known = tokens.get(token, now, CACHE_TTL_MS);
+    const known = tokens.get(token);
     const claims = known?.claims ?? (await context.tokens.verify('access', token, now));
     if (claims === 'expired' || (typeof claims === 'object' && isOver(claims, now))) throw new Problem('token_expired');
     if (claims === 'invalid') throw new Problem('token_invalid');
-    return known ?? tokens.set(token, { claims }, now);
+    const verified = known ?? { claims };
+    if (!known) tokens.set(token, verified);
+    return verified;
   };
 
-  const stateOf = async (context: PublicContext, claims: TokenClaims, now: Date): Promise<ClientState> => {
+  const stateOf = async (context: PublicContext, claims: TokenClaims): Promise<ClientState> => {
     const key = `${claims.tenant_id} ${claims.client_id}`;
-    const known = await states.get(key, now, CACHE_TTL_MS);
-    if (known && (known.tenantMode === 'live' || states.get(key, now, SANDBOX_TTL_MS))) return known;
+    const known = await states.get(key);
+    const isRecent = states.getRemainingTTL(key) > CACHE_TTL_MS - SANDBOX_TTL_MS;
+    if (known && (known.tenantMode === 'live' || isRecent)) return known;
     const state = findClientState(context, claims).then((client) => {
       if (!client) throw new Problem('client_inactive');
       return client;
     });
     state.catch(() => states.delete(key));
-    return states.set(key, state, now);
+    states.set(key, state);
+    return state;
   };
 
   return {
@@ -62,7 +68,7 @@ export function bearerAuthentication() {
       const verified = await verify(context, bearerToken(context.authorization), now);
       const { claims } = verified;
       Object.assign(context.audit, { tenantId: claims.tenant_id, clientId: claims.client_id });
-      const state = await stateOf(context, claims, now);
+      const state = await stateOf(context, claims);
       if (!state.isActive) throw new Problem('client_inactive');
       if (isRevoked(claims, state.tokensValidAfter)) {
         throw new Problem('token_invalid', 'The tokens of this API client were revoked; obtain a new one.');
@@ -77,25 +83,8 @@ export function bearerAuthentication() {
       return current;
     },
     /** Discards the cached clients of a tenant, whose clock may have moved: the next request reads them again. */
-    forget: (tenantId: string) => states.deleteFrom(`${tenantId} `),
-  };
-}
-
-/** A map of limited size. Entries expire by the service's clock. */
-function ttlCache<T extends object>() {
-  const entries = new LRUCache<string, { value: T; since: number }>({ max: CACHE_MAX });
-  return {
-    get(key: string, now: Date, ttlMs: number): T | undefined {
-      const entry = entries.get(key);
-      return entry && Math.abs(now.getTime() - entry.since) < ttlMs ? entry.value : undefined;
-    },
-    set(key: string, value: T, now: Date): T {
-      entries.set(key, { value, since: now.getTime() });
-      return value;
-    },
-    delete: (key: string) => entries.delete(key),
-    deleteFrom(prefix: string): void {
-      for (const key of entries.keys()) if (key.startsWith(prefix)) entries.delete(key);
+    forget(tenantId: string): void {
+      for (const key of states.keys()) if (key.startsWith(`${tenantId} `)) states.delete(key);
     },
   };
 }
