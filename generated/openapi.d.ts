@@ -5184,7 +5184,7 @@ export interface components {
             gfe_data: components["schemas"]["GfeItem"][];
             order_details?: components["schemas"]["OrderDetails"];
         };
-        /** @description The number of the encounter (`encounter_id`), its GFE number, or its `id`. */
+        /** @description The number of the encounter (`encounter_id`) or its GFE number. */
         EncounterInPath: number | string;
         /**
          * @description Your own data of the encounter, returned as sent, also to reviewing systems, which do not act on it. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only.
@@ -8384,7 +8384,7 @@ export interface components {
          */
         Cursor: string;
         /**
-         * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+         * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
          * @example 100123
          */
         EncounterId: components["schemas"]["EncounterInPath"];
@@ -8407,7 +8407,7 @@ export interface components {
          */
         OptionTreatmentIds: components["schemas"]["Uuid"][];
         /**
-         * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+         * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
          * @example 100126
          */
         CompletedEncounterId: components["schemas"]["EncounterInPath"];
@@ -8422,12 +8422,12 @@ export interface components {
          */
         CertificateCode: string;
         /**
-         * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+         * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
          * @example 100124
          */
         PendingEncounterId: components["schemas"]["EncounterInPath"];
         /**
-         * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+         * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
          * @example 100127
          */
         AwaitingEncounterId: components["schemas"]["EncounterInPath"];
@@ -8615,7 +8615,7 @@ export interface components {
          */
         QueueClinicId: components["schemas"]["Uuid"];
         /**
-         * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+         * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
          * @example 100125
          */
         ClaimedEncounterId: components["schemas"]["EncounterInPath"];
@@ -8625,7 +8625,7 @@ export interface components {
          */
         ReviewerRef: components["schemas"]["ReviewerRef"];
         /**
-         * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+         * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
          * @example 100133
          */
         ReorderedEncounterId: components["schemas"]["EncounterInPath"];
@@ -10032,7 +10032,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100123
                  */
                 encounter_id: components["parameters"]["EncounterId"];
@@ -10088,7 +10088,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100123
                  */
                 encounter_id: components["parameters"]["EncounterId"];
@@ -10288,7 +10288,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100126
                  */
                 encounter_id: components["parameters"]["CompletedEncounterId"];
@@ -10401,7 +10401,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100124
                  */
                 encounter_id: components["parameters"]["PendingEncounterId"];
@@ -10471,7 +10471,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100123
                  */
                 encounter_id: components["parameters"]["EncounterId"];
@@ -10554,7 +10554,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100127
                  */
                 encounter_id: components["parameters"]["AwaitingEncounterId"];
@@ -11973,7 +11973,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100124
                  */
                 encounter_id: components["parameters"]["PendingEncounterId"];
@@ -12534,7 +12534,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100124
                  */
                 encounter_id: components["parameters"]["PendingEncounterId"];
@@ -12605,7 +12605,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100125
                  */
                 encounter_id: components["parameters"]["ClaimedEncounterId"];
@@ -12668,7 +12668,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100125
                  */
                 encounter_id: components["parameters"]["ClaimedEncounterId"];
@@ -12738,7 +12738,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100125
                  */
                 encounter_id: components["parameters"]["ClaimedEncounterId"];
@@ -12808,7 +12808,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100125
                  */
                 encounter_id: components["parameters"]["ClaimedEncounterId"];
@@ -12891,7 +12891,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100126
                  */
                 encounter_id: components["parameters"]["CompletedEncounterId"];
@@ -12961,7 +12961,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100133
                  */
                 encounter_id: components["parameters"]["ReorderedEncounterId"];
@@ -13045,7 +13045,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
+                 * @description The encounter, by its number, for example `100123`, or by its `gfe_no`.
                  * @example 100126
                  */
                 encounter_id: components["parameters"]["CompletedEncounterId"];

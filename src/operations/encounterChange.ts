@@ -1,6 +1,6 @@
 import type { Context } from '../context.js';
 import type { Schemas } from '../contract.js';
-import { withEncounterNumber } from '../domain/encounters/lookup.js';
+import { encounterNumber } from '../domain/encounters/lookup.js';
 import type { EncounterRecord } from '../domain/encounters/record.js';
 import type { CallerContext } from '../domain/transactions/transaction.js';
 import { encounterView } from '../views/encounterView.js';
@@ -13,9 +13,7 @@ export function encounterChange<Body>(
   change: (transaction: CallerContext, encounterNo: bigint, body: Body) => Promise<EncounterRecord>,
 ): Promise<{ status: 200; body: Schemas['Encounter'] }> {
   return withIdempotency(context, async (transaction) => {
-    const encounter = await withEncounterNumber(transaction, path.encounter_id, (encounterNo) =>
-      change(transaction, encounterNo, body),
-    );
+    const encounter = await change(transaction, encounterNumber(path.encounter_id), body);
     return { status: 200, body: encounterView(encounter, transaction.now()) };
   });
 }

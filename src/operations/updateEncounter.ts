@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { withEncounterNumber } from '../domain/encounters/lookup.js';
+import { encounterNumber } from '../domain/encounters/lookup.js';
 import * as update from '../domain/encounters/update.js';
 import { encounterView } from '../views/encounterView.js';
 import { entityTag, versionsOf } from './entityTag.js';
@@ -9,9 +9,8 @@ import { withIdempotency } from './withIdempotency.js';
 export const updateEncounter: Operation<'updateEncounter'> = ({ path, body, header }, context) =>
   withIdempotency(context, async (transaction) => {
     const isExpected = versionsOf(header['if-match']);
-    const encounter = await withEncounterNumber(transaction, path.encounter_id, (encounterNo) =>
-      update.updateEncounter(transaction, encounterNo, body, isExpected),
-    );
+    const encounterNo = encounterNumber(path.encounter_id);
+    const encounter = await update.updateEncounter(transaction, encounterNo, body, isExpected);
     const headers = { ETag: entityTag(encounter.version) };
     return { status: 200, headers, body: encounterView(encounter, transaction.now()) };
   });

@@ -111,36 +111,15 @@ const selectDetailed = forTenant((tenantId) =>
   ),
 );
 
-/**
- * Calls `use` with the number of the encounter that a path names by number, GFE number or UUID (R-292). Do not await
- * before `use` if the number is known: only then the first statements of a transaction share a round trip.
- * @throws Problem encounter_not_found if no encounter has this UUID
- */
-export function withEncounterNumber<T>(
-  context: LookupContext,
-  named: string | number,
-  use: (encounterNo: bigint) => Promise<T>,
-): Promise<T> {
-  // A GFE number contains the encounter's number.
-  const [, number] = /^(?:GFE-)?(\d+)$/i.exec(String(named)) ?? [];
-  return number === undefined ? numberOf(context, String(named)).then(use) : use(BigInt(number));
-}
-
-async function numberOf({ db, caller }: LookupContext, id: string): Promise<bigint> {
-  const [row] = await db.of(caller.tenantId).rows<{ encounterNo: bigint }>`
-    SELECT encounter_no AS "encounterNo" FROM encounter WHERE tenant_id = ${caller.tenantId} AND id = ${id}::uuid`;
-  if (!row) throw new Problem('encounter_not_found');
-  return row.encounterNo;
-}
+/** The number of the encounter that a path names by its number or its GFE number, which contains it (R-292). */
+export const encounterNumber = (named: string | number): bigint => BigInt(String(named).replace(/^GFE-/i, ''));
 
 /** The encounter that a path names, with information and addenda. @throws Problem as {@link permitted} */
-export function showEncounter(context: LookupContext, named: string | number): Promise<DetailedEncounter> {
+export async function showEncounter(context: LookupContext, named: string | number): Promise<DetailedEncounter> {
   const { db, caller } = context;
-  return withEncounterNumber(context, named, async (encounterNo) => {
-    const [row] = await db.of(caller.tenantId).rows<ShownRow & DetailedEncounter>`${selectDetailed(caller.tenantId)}
-      WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`;
-    return shownEncounter(permitted(context, row));
-  });
+  const [row] = await db.of(caller.tenantId).rows<ShownRow & DetailedEncounter>`${selectDetailed(caller.tenantId)}
+    WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNumber(named)}`;
+  return shownEncounter(permitted(context, row));
 }
 
 /** The conditions for encounters of a patient in a chart: those that wait for a decision, and those that ended without. */
