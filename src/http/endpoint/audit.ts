@@ -2,9 +2,7 @@ import type { Operation } from 'openapi-backend';
 import type { RequestAudit, Services } from '../../context.js';
 import { emptyRow } from '../../domain/audit/recorder.js';
 import { anyUuid } from '../../domain/transactions/uuid.js';
-import { patientFinder } from './patientsNamed.js';
 import { addressOf, type Locals, type Request, type Route } from './route.js';
-import type { DeclaredResponses } from './validation.js';
 
 /** The validated parts of a request, the only ones from which the audit takes values. */
 export interface ValidatedRequest {
@@ -21,17 +19,16 @@ export interface AuditRule {
   readonly idOf: FindId;
   /** The patient whom the request names. */
   readonly patientOf: FindId;
-  readonly patientsIn: ReturnType<typeof patientFinder>;
   readonly reviewerOf: FindId;
 }
+
+/** The names of the contract for the id of a patient. */
+const PATIENT_NAMES: ReadonlySet<string> = new Set(['patientId', 'user_id', 'existing_user_id']);
 
 const LOCATION = /^(path|query|body|response)(\.\w+)+$/;
 
 /** The `x-audit` of an operation; null for a public one without it. @throws Error if a secured one has no valid one */
-export function auditRule(
-  { operationId = '', security = [], ...operation }: Operation,
-  responses: DeclaredResponses,
-): AuditRule | null {
+export function auditRule({ operationId = '', security = [], ...operation }: Operation): AuditRule | null {
   const declared: unknown = 'x-audit' in operation ? operation['x-audit'] : undefined;
   if (declared === undefined && security.length === 0) return null;
   const { resource, id, patient, reviewer } = Object(declared) as Readonly<Record<string, unknown>>;
@@ -45,7 +42,6 @@ export function auditRule(
       const patientId = patientAt(parts);
       return patientId !== null && anyUuid.test(patientId) ? patientId.toLowerCase() : null;
     },
-    patientsIn: patientFinder(responses),
   };
 }
 
@@ -78,7 +74,8 @@ export function requestAudit(
     rowOf({ status, code = null, body, isUnknown }) {
       const parts = { response: body, ...request };
       const named = rule?.patientOf(parts) ?? this.patientId;
-      const shown = rule?.patientsIn(body) ?? [];
+      const patientIds = new Set(named === null ? [] : [named]);
+      addPatients(body, patientIds);
       return {
         ...emptyRow,
         at: now(),
@@ -87,7 +84,7 @@ export function requestAudit(
         operationId,
         resourceType: rule?.resource ?? null,
         resourceId: rule?.idOf(parts) ?? null,
-        patientIds: [...new Set([...(named === null ? [] : [named]), ...shown])],
+        patientIds: [...patientIds],
         status,
         code,
         requestId: locals.requestId,
@@ -97,4 +94,14 @@ export function requestAudit(
       };
     },
   };
+}
+
+/** Adds the patients whom a response names (R-271). Metadata are the partner's own data: a name in them says nothing. */
+function addPatients(value: unknown, ids: Set<string>): void {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;
+  for (const [name, member] of Object.entries(value)) {
+    if (typeof member === 'string') {
+      if (PATIENT_NAMES.has(name)) ids.add(member);
+    } else if (name !== 'metadata') addPatients(member, ids);
+  }
 }

@@ -82,7 +82,7 @@ function endpointOf(operation: DeclaredOperation, run: Run): Endpoint {
     limit: limitOf(operation),
     mediaTypes: requestBody ? Object.keys(requestBody.content) : null,
     takesKey: parameters.some(({ name }) => name === KEY_HEADER),
-    audit: auditRule(operation as ContractOperation, responses),
+    audit: auditRule(operation as ContractOperation),
     mayMoveClock: permissions.flat().includes('sandbox:simulate' satisfies Permission),
     problems,
     readParameters: parameterReader(parameters),
