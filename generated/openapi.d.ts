@@ -969,8 +969,9 @@ export interface paths {
          * List audit events
          * @description Returns who saw or changed what in the tenant, oldest first: every request of its API clients, including reads and
          *     refused requests, reads of documents through their links (`openDocumentLink`), and the operator's commands about
-         *     the tenant. A request appears within about two minutes, when a checkpoint covers it. Keep `next_cursor` and send
-         *     it with the next request: no entry is skipped.
+         *     the tenant. A client that is limited to clinics or pharmacies sees only its own requests. A request appears within
+         *     about two minutes, when a checkpoint covers it. Keep `next_cursor` and send it with the next request: no entry is
+         *     skipped.
          */
         get: operations["listAuditEvents"];
         put?: never;
@@ -7107,7 +7108,7 @@ export interface components {
             resourceType: "audit" | "catalog" | "client" | "clinic" | "clock" | "document" | "encounter" | "event" | "order" | "patient" | "product" | "sandbox" | "tenant" | "token" | null;
             /** @description The id that the request named or created, in the form that the operation uses. */
             resourceId: string | null;
-            /** @description The patients whom the request or its response names, in a list or a chart all of them. A client that is limited to clinics finds only its own patients here, except in its own requests. */
+            /** @description The patients whom the request or its response names, in a list or a chart all of them. */
             patientIds: string[];
             /**
              * Format: int32
@@ -7145,7 +7146,7 @@ export interface components {
             data: components["schemas"]["AuditEvent"][];
             /** @description Send it as `cursor` to read later entries, also when `data` is empty. */
             next_cursor: string;
-            /** @description Read on at once: more entries follow, or may follow, because with a filter or a clinic-limited client one request scans at most 1,000 entries. `data` can then be empty. */
+            /** @description Read on at once: more entries follow, or may follow, because with a filter or a limited client one request scans at most 1,000 entries. `data` can then be empty. */
             has_more: boolean;
         };
         SimulateEncounterRequest: {

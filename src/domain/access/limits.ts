@@ -37,6 +37,13 @@ export function atClinics(context: Pick<Context, 'caller'>, column: Prisma.Sql, 
   ];
 }
 
+/** A filter of requests: a client that is limited to clinics or pharmacies sees only its own. */
+export const ownRequests = ({
+  allowedClinicIds,
+  allowedPharmacyIds,
+  clientId,
+}: Caller): { readonly clientId?: string } => ((allowedClinicIds ?? allowedPharmacyIds) === null ? {} : { clientId });
+
 export function mayUseClinic({ caller }: Pick<Context, 'caller'>, clinicId: string): boolean {
   return caller.allowedClinicIds?.includes(canonicalUuid(clinicId)) ?? true;
 }

@@ -1,5 +1,5 @@
 import type { AuditEvent, SandboxExchange } from '../../../generated/prisma/client.js';
-import type { Caller, Context } from '../../context.js';
+import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import {
   extentOf,
@@ -9,6 +9,7 @@ import {
   scannedPage,
   type ScannedPage,
 } from '../transactions/listCursor.js';
+import { ownRequests } from '../access/limits.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
 import { EXCHANGE_MS } from '../audit/exchanges.js';
 import { Problem } from '../../problem.js';
@@ -39,7 +40,7 @@ export async function listRequests(context: Context, filter: Filter): Promise<Sc
   const { limit, cursor, ...wanted } = filter;
   const owner = `${tenantId}/requests`;
   const start = cursor === undefined ? NEWEST : positionOf(cursor, owner);
-  const { isSelective, matches } = filterOf<RequestRow>({ ...wanted, ...seenBy(caller) });
+  const { isSelective, matches } = filterOf<RequestRow>({ ...wanted, ...ownRequests(caller) });
   const most = isSelective ? MAX_SCANNED : limit + 1;
   const scanned = await db.prisma.auditEvent.findMany({
     where: { tenantId, position: { lt: start }, operationId: { in: [...routes.keys()] } },
@@ -70,12 +71,8 @@ export async function getRequest(context: Context, requestId: string): Promise<S
   requireSandbox(context);
   const { db, caller, realNow } = context;
   const at = { gte: new Date(realNow().getTime() - EXCHANGE_MS) };
-  const where = { tenantId: caller.tenantId, requestId, at, ...seenBy(caller) };
+  const where = { tenantId: caller.tenantId, requestId, at, ...ownRequests(caller) };
   const found = await db.prisma.sandboxExchange.findFirst({ where });
   if (!found) throw new Problem('request_not_found');
   return found;
 }
-
-/** A client that is limited to clinics or pharmacies sees only its own requests. */
-const seenBy = ({ allowedClinicIds, allowedPharmacyIds, clientId }: Caller): { readonly clientId?: string } =>
-  (allowedClinicIds ?? allowedPharmacyIds) === null ? {} : { clientId };
