@@ -158,8 +158,8 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     name: 'record of another tenant',
     where: 'domain/encounters/lookup.ts',
     break: [
-      'WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`;',
-      "WHERE (encounter.tenant_id = ${caller.tenantId} OR encounter.tenant_id <> '') AND encounter.encounter_no = ${encounterNo}`;",
+      'WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNumber(named)}`;',
+      "WHERE (encounter.tenant_id = ${caller.tenantId} OR encounter.tenant_id <> '') AND encounter.encounter_no = ${encounterNumber(named)}`;",
     ],
   },
   {
