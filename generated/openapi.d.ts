@@ -585,7 +585,8 @@ export interface paths {
         /**
          * List approvals to renew
          * @description Lists the approved items in force that end before a day at their clinic, the first to end first. Approvals without an
-         *     end are not listed, nor are items whose treatments were all decided again. An API client that is limited to clinics sees only their approvals.
+         *     end are not listed, nor are items whose treatments were all decided again. Each treatment has the `reason` that `getClearances` gives for it now, so a changed
+         *     prescription or a birthday shows here, too. An API client that is limited to clinics sees only their approvals.
          */
         get: operations["listRenewals"];
         put?: never;
@@ -5378,6 +5379,11 @@ export interface components {
             /** @description The `documentId` of each document of this patient to add. */
             documentIds?: components["schemas"]["Uuid"][] | null;
         };
+        /**
+         * @description `approved` if the latest decision about this treatment is an approval that is in force. `prescription_changed` if the product's prescription is another one than the approved; `not_permitted` if the patient's age or guardian, the type of the review, or an inactive product, clinic or patient prevents it today. Otherwise `pending` if an encounter is open, else what the latest decision was or became: `denied`, `declined` (excepted from an approval), `expired`, `revoked` or `superseded`. `never_requested` if there is none. Treat an unknown value as not cleared.
+         * @example approved
+         */
+        reason: "approved" | "pending" | "denied" | "expired" | "revoked" | "superseded" | "declined" | "prescription_changed" | "not_permitted" | "never_requested";
         /** @description An approval that will end. */
         Renewal: {
             /**
@@ -5433,6 +5439,21 @@ export interface components {
              * @example 2027-11-14T16:10:00.000Z
              */
             validUntil: string;
+            /** @description The treatments that the approval covers: without those that it excepts, or about which a later decision counts. */
+            treatments: {
+                /**
+                 * Format: uuid
+                 * @description Id of the product.
+                 * @example 01a05c32-5e80-7000-8000-00000000b201
+                 */
+                treatmentId: string;
+                /**
+                 * @description Name of the product at the request.
+                 * @example Botox
+                 */
+                name: string;
+                reason: components["schemas"]["reason"];
+            }[];
         };
         RenewalList: {
             /** @description Approvals, the first to end first. */

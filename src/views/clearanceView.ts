@@ -30,5 +30,6 @@ export function renewalView(renewal: Renewal): Schemas['Renewal'] {
     gfe_no: renewal.gfeNo,
     decidedAt: renewal.decidedAt.toISOString(),
     validUntil: renewal.validUntil.toISOString(),
+    treatments: renewal.treatments.map(({ id: treatmentId, name, reason }) => ({ treatmentId, name, reason })),
   };
 }

@@ -1,4 +1,12 @@
-import { newClient, newClinic, newEncounter, newPartner, newProduct, newToken } from '../support/factories.js';
+import {
+  newCategory,
+  newClient,
+  newClinic,
+  newEncounter,
+  newPartner,
+  newProduct,
+  newToken,
+} from '../support/factories.js';
 import { call, type Answer } from '../support/http.js';
 import { openHarness } from '../support/harness.js';
 import { completedEncounter, deny, reviewed } from '../support/reviews.js';
@@ -33,7 +41,8 @@ describe('listRenewals 200', () => {
     const [{ patientId, clinicId, encounter_id, gfe_no, gfe_data }] = encounters;
     const [{ categoryId, subcategoryId, category_name, sub_category_name, decidedAt, validUntil }] = gfe_data;
     const item = { categoryId, subcategoryId, category_name, sub_category_name, decidedAt, validUntil };
-    expect(all.data[0]).toEqual({ patientId, clinicId, encounter_id, gfe_no, ...item });
+    const treatments = [{ treatmentId: encounters[0].treatmentIds[0], name: expect.any(String), reason: 'approved' }];
+    expect(all.data[0]).toEqual({ patientId, clinicId, encounter_id, gfe_no, ...item, treatments });
     expect([numbers(all), all.next_cursor, all.has_more]).toEqual([wanted, null, false]);
     const first = await list(token, { limit: '2' });
     expect([numbers(first), first.has_more]).toEqual([wanted.slice(0, 2), true]);
@@ -42,6 +51,35 @@ describe('listRenewals 200', () => {
     const last = encounters[2].gfe_data[0].validUntil.slice(0, 10);
     expect(numbers(await list(token, { expiring_before: last }))).toEqual(wanted.slice(0, 2));
     expect(numbers(await list(token, { clinicId }))).toEqual([encounter_id]);
+  });
+
+  it('names the treatments that an approval still covers, with the reason that getClearances gives for each', async () => {
+    const partner = await newPartner(harness);
+    const { tenantId } = partner;
+    const { prisma } = harness.domain.db;
+    const group = await newCategory(harness, partner);
+    const treatmentIds: string[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      treatmentIds.push(await newProduct(harness, partner, { ...group, isRx: true }));
+    }
+    const [, changed, inactive, deniedLater, declined] = treatmentIds as [string, string, string, string, string];
+    const { patientId, clinicId, encounter_id } = await reviewed(
+      harness,
+      partner,
+      await newEncounter(harness, partner, { treatmentIds }),
+      () => ({ decision: 'approved', exceptTreatmentIds: [declined] }),
+    );
+    const later = { patientId, clinicId, treatmentIds: [deniedLater] };
+    await reviewed(harness, partner, await newEncounter(harness, partner, later), deny);
+    await prisma.productRx.updateMany({ where: { tenantId, productId: changed }, data: { rxQty: 20 } });
+    await prisma.product.updateMany({ where: { tenantId, id: inactive }, data: { isActive: false } });
+    const { data } = await list(partner.token);
+    const reasons = ['approved', 'prescription_changed', 'not_permitted'];
+    const treatments = reasons.map((reason, index) => ({ treatmentId: treatmentIds[index], reason }));
+    expect(data).toMatchObject([{ encounter_id, treatments }]);
+    const query = new URLSearchParams({ clinicId, treatmentIds: treatmentIds.slice(0, 3).join() }).toString();
+    const { body } = await call(harness, `GET /clients/${patientId}/clearances?${query}`, partner);
+    expect(body.data).toMatchObject(treatments);
   });
 
   it('omits an approval after a later decision about its treatments', async () => {

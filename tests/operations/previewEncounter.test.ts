@@ -31,7 +31,8 @@ describe('previewEncounter 200', () => {
     const { body: created } = await create(json);
     const gfe_data = created.gfe_data.map((item: Record<string, unknown>) => {
       const { decidedAt: _decidedAt, denialReason: _denial, revocationReason: _revocation, ...rest } = item;
-      const { declinedTreatmentIds: _declined, validUntil: _end, rationale: _why, ...predicted } = rest;
+      const { declinedTreatmentIds: _declined, endedTreatmentIds: _ended, ...others } = rest;
+      const { validUntil: _end, rationale: _why, ...predicted } = others;
       return predicted;
     });
     const estimate = { sub_total: '539.00', total_shipping_amt: '15.00', grand_total: '554.00', currency: 'USD' };

@@ -19,7 +19,7 @@ import {
   type PresentTreatment,
 } from './coverage.js';
 
-type AskedTreatment = ItemIdentity & PresentTreatment & { readonly id: string };
+export type AskedTreatment = ItemIdentity & PresentTreatment & { readonly id: string };
 
 /** The decision or open request that gives the answer for a treatment. */
 export type Source = Pick<Encounter, 'encounterNo' | 'gfeNo'> & {
@@ -103,14 +103,14 @@ function momentOf(day: string | undefined, timeZone: string, now: Date): Moment 
   return { day, at, knownAt: at < now ? at : EVERYTHING };
 }
 
-interface PresentPatient {
+export interface PresentPatient {
   readonly dateOfBirth: string;
   readonly hasGuardian: boolean;
   readonly isActive: boolean;
   readonly factsChanges: Patient['factsChanges'];
 }
 
-interface PresentClinic {
+export interface PresentClinic {
   readonly timeZone: string | null;
   readonly isActive: boolean;
 }
@@ -122,6 +122,20 @@ interface Subjects {
   readonly treatments: readonly AskedTreatment[];
 }
 
+/** A row of `client` as {@link PresentPatient}, as JSON. */
+export const presentPatient = Prisma.sql`json_build_object('dateOfBirth', client.date_of_birth,
+  'hasGuardian', client.guardian IS NOT NULL, 'isActive', client.account_is_active, 'factsChanges', client.facts_changes)`;
+
+/** A row of `clinic`, and its primary location `place`, as {@link PresentClinic}, as JSON. */
+export const presentClinic = Prisma.sql`json_build_object('timeZone', place.timezone, 'isActive', clinic.is_active)`;
+
+/** A row `p` of `product`, and its category `c`, as JSON. */
+export const presentTreatment = (tenantId: string): Prisma.Sql => Prisma.sql`json_build_object('id', p.id,
+  'categoryId', p.category_id, 'subcategoryId', p.subcategory_id, 'isActive', p.is_active AND NOT p.is_deleted,
+  'synchronousOnly', p.synchronous_only OR c.synchronous_only,
+  'minAge', coalesce(p.min_age, c.min_age, (SELECT minimum_age FROM tenant WHERE id = ${tenantId})),
+  'rx', (SELECT ${prescription} FROM product_rx AS rx WHERE rx.tenant_id = ${tenantId} AND rx.product_id = p.id))`;
+
 /** Reads patient, clinic and treatments as they are today. */
 export async function subjects(
   { db, caller }: Pick<ReadContext, 'db' | 'caller'>,
@@ -132,20 +146,12 @@ export async function subjects(
   const { tenantId } = caller;
   return db.of(tenantId).row<Subjects>`
     SELECT
-      (SELECT json_build_object('dateOfBirth', date_of_birth, 'hasGuardian', guardian IS NOT NULL,
-          'isActive', account_is_active, 'factsChanges', facts_changes)
-        FROM client WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid
+      (SELECT ${presentPatient} FROM client WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid
           AND ${visiblePatient(caller, 'client')}) AS patient,
-      (SELECT json_build_object('timeZone', place.timezone, 'isActive', clinic.is_active)
-        FROM clinic LEFT JOIN clinic_location AS place
+      (SELECT ${presentClinic} FROM clinic LEFT JOIN clinic_location AS place
           ON place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary
         WHERE clinic.tenant_id = ${tenantId} AND clinic.id = ${clinicId}::uuid) AS clinic,
-      (SELECT coalesce(json_agg(json_build_object('id', p.id, 'categoryId', p.category_id,
-          'subcategoryId', p.subcategory_id, 'isActive', p.is_active,
-          'synchronousOnly', p.synchronous_only OR c.synchronous_only,
-          'minAge', coalesce(p.min_age, c.min_age, (SELECT minimum_age FROM tenant WHERE id = ${tenantId})),
-          'rx', (SELECT ${prescription} FROM product_rx AS rx
-            WHERE rx.tenant_id = ${tenantId} AND rx.product_id = p.id))), '[]')
+      (SELECT coalesce(json_agg(${presentTreatment(tenantId)}), '[]')
         FROM product AS p JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
         WHERE p.tenant_id = ${tenantId} AND p.id = ANY (${[...treatmentIds]}::uuid[]) AND NOT p.is_deleted) AS treatments`;
 }
