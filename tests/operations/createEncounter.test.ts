@@ -1,7 +1,6 @@
 import { encounterBody, newCategory, newDocument, newPartner, newPatient, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
-import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import { recordOf } from '../support/reviews.js';
 
@@ -113,15 +112,6 @@ describe('createEncounter 201', () => {
     const { body } = await create(upper);
     expect(body).toMatchObject(lower);
     expect(body.gfe_data).toMatchObject([{ treatmentIds: valid.treatmentIds }]);
-  });
-
-  it('emits encounter.created with ids and states only', async () => {
-    const { body } = await create({ ...valid, additionalNotes: 'BP 120/80' });
-    const { encounter_id, gfe_no, clinicId, patientId } = body;
-    const data = { encounter_id, gfe_no, status: 'pending_review', reviewType: 'asynchronous', clinicId, patientId };
-    expect(await eventsAbout(harness, partner, { encounter_id })).toEqual([
-      { type: 'encounter.created', clinic_id: clinicId, timestamp: harness.clock.now, data },
-    ]);
   });
 });
 

@@ -1,4 +1,3 @@
-import { eventsUpTo } from '../support/events.js';
 import { newClient, newClinic, newPartner, patientBody, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
@@ -6,8 +5,6 @@ import { expectProblem, tokenWithout } from '../support/refusals.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
-/** A tenant that must stay empty. */
-const untouched = await newPartner(harness);
 const create = (json: unknown, { token }: Pick<Partner, 'token'> = partner) =>
   call(harness, 'POST /clients', { token, json });
 const eventsOf = ({ tenantId }: Partner) => harness.domain.db.prisma.event.findMany({ where: { tenantId } });
@@ -65,34 +62,6 @@ describe('createPatient 201', () => {
     ['the domain', 'same.name@example.com', 'same.name@example.org'],
   ])('creates two patients whose e-mails differ by %s (R-16)', async (_what, first, second) => {
     for (const email of [first, second]) expect((await create(patientBody({ email }))).status).toBe(201);
-  });
-
-  it('emits patient.created with the id only', async () => {
-    const mine = await newPartner(harness);
-    const { body } = await create(patientBody(optional), mine);
-    const [event, ...more] = await eventsUpTo(harness, mine, 'patient.created');
-    const { user_id, createdAt: timestamp } = body;
-    expect(event).toEqual({ id: expect.any(String), type: 'patient.created', timestamp, data: { user_id } });
-    expect(more).toEqual([]);
-  });
-});
-
-describe('createPatient 400', () => {
-  const refused = async (json: unknown, ...faults: { pointer: string; code: string }[]) => {
-    const answer = await create(json, untouched);
-    expectProblem(answer, 400, 'validation_failed', faults);
-    expect(await patientsOf(untouched)).toEqual([]);
-    return answer;
-  };
-
-  it('names every invalid property in one response', async () => {
-    await refused(
-      { ...patientBody({ firstName: '', phone: 'x' }), lastName: undefined },
-      { pointer: '#/lastName', code: 'required' },
-      { pointer: '#/firstName', code: 'minLength' },
-      { pointer: '#/firstName', code: 'pattern' },
-      { pointer: '#/phone', code: 'pattern' },
-    );
   });
 });
 

@@ -14,7 +14,6 @@ import { openObservedHarness } from '../support/observedHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { callerContext, insertDocumentRow } from '../support/patientLives.js';
 import { getOrder } from '../support/orders.js';
-import { expectProblem } from '../support/refusals.js';
 import { fulfil } from '../support/shipments.js';
 import {
   askedEncounter,
@@ -199,15 +198,6 @@ describe('getChart 200', () => {
     expect(await chart()).toMatchObject({ endedEncounters: { length: 100 }, hasMore: false });
     await copyEncounter(observer, id, 1);
     expect(await chart()).toMatchObject({ endedEncounters: { length: 100 }, hasMore: true });
-  });
-});
-
-describe('getChart 404', () => {
-  it("answers encounter_not_found for another tenant's encounter, and audits the attempt", async () => {
-    const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));
-    expectProblem(await open(encounter_id), 404, 'encounter_not_found');
-    expect(await latestRow()).toMatchObject({ reviewerRef: reviewer, patientIds: [], code: 'encounter_not_found' });
-    expectProblem(await open(999_999_999), 404, 'encounter_not_found');
   });
 });
 

@@ -97,14 +97,6 @@ describe('getDispensing 200', () => {
     harness.clock.now = start;
     await db.prisma.providerLicense.deleteMany({ where: { tenantId, number: { in: [day, dayBefore] } } });
   });
-
-  it.each(['200', '409'])('is audited as a read of the patient when the answer is %s', async (status) => {
-    const encounter = await completedEncounter(harness, partner);
-    if (status === '409') await revoke(encounter);
-    expect((await get(encounter.order_no)).status).toBe(Number(status));
-    const where = { tenantId, operationId: 'getDispensing', patientIds: { has: encounter.patientId } };
-    expect(await db.prisma.auditEvent.findMany({ where })).toMatchObject([{ status: Number(status) }]);
-  });
 });
 
 describe('getDispensing 404', () => {

@@ -2,7 +2,7 @@ import { newEncounter, newPartner, newToken } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
-import { claim, completedEncounter, reviewed, reviewer } from '../support/reviews.js';
+import { claim, completedEncounter, reviewed } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -36,23 +36,6 @@ describe('getEncounter 200', () => {
     });
   });
 
-  it('returns the reviewer during the review, then the decision and the order', async () => {
-    const encounter = await newEncounter(harness, partner);
-    const now = harness.clock.now.toISOString();
-    const claimed = await claim(harness, partner, encounter, { leaseSeconds: 600 });
-    const leaseExpiresAt = new Date(harness.clock.now.getTime() + 600_000).toISOString();
-    const review = { status: 'in_review', reviewerRef: reviewer, claimedAt: now, leaseExpiresAt, version: 2 };
-    expect(claimed).toEqual({ ...encounter, ...review });
-    expect((await get(encounter.encounter_id)).body).toEqual({ ...claimed, ...details });
-    const completed = await reviewed(harness, partner, encounter);
-    const approved = { status: 'approved', decidedAt: now, validUntil: '2027-11-20T16:00:00.000Z' };
-    const final = { status: 'completed', reviewerRef: reviewer, claimedAt: now, completedAt: now };
-    const order = { order_no: expect.stringMatching(/^ORD-\d{6,}$/), version: expect.any(Number) };
-    const gfe_data = [{ ...encounter.gfe_data[0], ...approved }];
-    expect(completed).toEqual({ ...encounter, ...final, ...order, gfe_data });
-    expect((await get(encounter.encounter_id)).body).toEqual({ ...completed, ...details });
-  });
-
   it('shows an approval as expired from its validUntil on, and the encounter as completed', async () => {
     const encounter = await completedEncounter(harness, partner);
     const [item] = encounter.gfe_data;
@@ -76,20 +59,6 @@ describe('getEncounter 200', () => {
     expect((await get(encounter_id)).body).toEqual({ ...renewed, ...details, visitUrl });
     await reviewed(harness, partner, encounter);
     expect((await get(encounter_id)).body.visitUrl).toBeNull();
-  });
-});
-
-describe('getEncounter 400', () => {
-  it.each([
-    ['with a fraction of zero', (no: number) => `${no}.0`],
-    ['with an exponent', (no: number) => `${no / 1e5}e5`],
-    ['with a leading zero', (no: number) => `0${no}`],
-    ['in base 16', (no: number) => `0x${no.toString(16)}`],
-  ])('either finds the encounter or answers 400 for an encounter_id %s', async (_spelling, spell) => {
-    const encounter = await newEncounter(harness, partner);
-    const answer = await get(spell(encounter.encounter_id));
-    if (answer.status === 200) expect(answer.body).toEqual({ ...encounter, ...details });
-    else expectProblem(answer, 400, 'validation_failed');
   });
 });
 

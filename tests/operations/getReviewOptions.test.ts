@@ -35,17 +35,6 @@ async function reasonsFor(records: Records, owner = partner): Promise<(string | 
   });
 }
 
-/** The code that creation answers for each type of review, or the reason of `treatment_not_permitted`. */
-async function refusalsOf(records: Records): Promise<(string | null)[]> {
-  const refusals = [];
-  for (const reviewType of types) {
-    const json = { ...records, reviewType, serviceQueue: 'provider_network' };
-    const { body } = await call(harness, 'POST /encounters', { token: partner.token, json });
-    refusals.push(body.errors?.[0].reason ?? body.code ?? null);
-  }
-  return refusals;
-}
-
 describe('getReviewOptions 200', () => {
   it('allows both types of review when nothing prevents them, with two SQL statements', async () => {
     const { clinicId, treatmentIds } = await encounterBody(harness, partner);
@@ -62,18 +51,12 @@ describe('getReviewOptions 200', () => {
     expect(statements).toHaveLength(2);
   });
 
-  it('refuses both types, as createEncounter does, for a treatment for older patients', async () => {
-    const treatmentIds = [await newProduct(harness, partner, { minAge: 90 })];
-    const records = { ...(await encounterBody(harness, partner)), treatmentIds };
-    expect(await reasonsFor(records)).toEqual(['minimum_age', 'minimum_age']);
-    expect(await refusalsOf(records)).toEqual(['minimum_age', 'minimum_age']);
-  });
-
-  it('refuses only asynchronous reviews, as createEncounter does, for a treatment with synchronousOnly', async () => {
-    const treatmentIds = [await newProduct(harness, partner, { synchronousOnly: true })];
-    const records = { ...(await encounterBody(harness, partner)), treatmentIds };
-    expect(await reasonsFor(records)).toEqual([null, 'synchronous_only']);
-    expect(await refusalsOf(records)).toEqual([null, 'synchronous_only']);
+  it('refuses both types for a treatment for older patients, and asynchronous reviews of one with synchronousOnly', async () => {
+    const records = await encounterBody(harness, partner);
+    const forOlder = [await newProduct(harness, partner, { minAge: 90 })];
+    expect(await reasonsFor({ ...records, treatmentIds: forOlder })).toEqual(['minimum_age', 'minimum_age']);
+    const onlyLive = [await newProduct(harness, partner, { synchronousOnly: true })];
+    expect(await reasonsFor({ ...records, treatmentIds: onlyLive })).toEqual([null, 'synchronous_only']);
   });
 
   describe('of a tenant that requires licenses', () => {

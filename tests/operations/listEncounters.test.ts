@@ -1,8 +1,7 @@
 import fc from 'fast-check';
-import { encounterBody, newClient, newClinic, newPartner, newPatient, newToken } from '../support/factories.js';
+import { encounterBody, newClient, newClinic, newPartner, newPatient } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem } from '../support/refusals.js';
 import { cancelled, claim, completedEncounter, recordOf } from '../support/reviews.js';
 
 type Encounter = Answer['body'];
@@ -153,22 +152,6 @@ describe('listEncounters 200', () => {
     expect((await list({ created_after })).body.data).toHaveLength(length);
   });
 
-  it('accepts UUIDs in upper case', async () => {
-    const query = { clinicId: clinics[0]?.toUpperCase() ?? '', patientId: patients[0]?.toUpperCase() ?? '' };
-    const expected = all.filter(({ clinicId, patientId }) => clinicId === clinics[0] && patientId === patients[0]);
-    expect((await list(query)).body.data).toEqual(expected);
-  });
-
-  it('shows an expired approval as expired, and filters by the stored status', async () => {
-    const owner = await newPartner(harness);
-    const encounter = await completedEncounter(harness, owner);
-    const { now } = harness.clock;
-    harness.clock.now = new Date(encounter.gfe_data[0].validUntil);
-    const token = await newToken(harness, owner);
-    const [listed] = [(await list({ status: 'completed' }, { token })).body.data, (harness.clock.now = now)];
-    expect(listed).toEqual([{ ...encounter, gfe_data: [{ ...encounter.gfe_data[0], status: 'expired' }] }]);
-  });
-
   it('shows a client limited to clinics only their encounters', async () => {
     const [mine = '', theirs = ''] = clinics;
     const limited = await newClient(harness, partner.tenantId, ['read:encounter'], [mine]);
@@ -178,30 +161,5 @@ describe('listEncounters 200', () => {
     expect((await list({ clinicId: theirs }, limited)).body).toEqual({ data: [], next_cursor: null, has_more: false });
     const both = await newClient(harness, partner.tenantId, ['read:encounter'], clinics);
     expect((await pagesOf({ limit: 5 }, both)).flat()).toEqual(all);
-  });
-});
-
-describe('listEncounters 400', () => {
-  const encode = (text: string): string => Buffer.from(text).toString('base64url');
-
-  it.each([
-    ['empty', ''],
-    ['too long', 'A'.repeat(201)],
-    ['in another alphabet', 'a+b='],
-    ['garbage', 'garbage'],
-    ['the cursor of another list', encode('12.34')],
-    ['a time without a number', encode('2026-11-20T16:00:00.000Z')],
-    ['an impossible time', encode('2026-13-45T16:00:00.000Z 101000')],
-    ['a time in the year 0', encode('0000-01-01T00:00:00.000Z 101000')],
-    ['a time in the year 12026', encode('+012026-11-20T16:00:00.000Z 101000')],
-    ['a huge number', encode(`2026-11-20T16:00:00.000Z ${'9'.repeat(19)}`)],
-    ['a number with zeros', encode('2026-11-20T16:00:00.000Z 0101000')],
-    ['a time in another spelling', encode('2026-11-20T24:00:00.000Z 101000')],
-    ['SQL', encode("2026-11-20T16:00:00.000Z 1' OR '1'='1")],
-    ['cut off', encode('2026-11-20T16:00:00.000Z 101000').slice(0, -5)],
-  ])('refuses a cursor that is %s', async (_what, cursor) => {
-    const answer = await list({ cursor });
-    expectProblem(answer, 400, 'cursor_invalid');
-    expect(answer.body.errors).toContainEqual(expect.objectContaining({ parameter: 'cursor' }));
   });
 });

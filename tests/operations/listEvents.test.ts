@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { purgeEvents } from '../../src/domain/sweeps/purges.js';
 import { recordEvent } from '../../src/domain/events/record.js';
 import { permissions } from '../../src/domain/access/permissions.js';
+import { cursorOf } from '../../src/domain/transactions/listCursor.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { eventsUpTo, feedPage, paid, recordPaid } from '../support/events.js';
 import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
@@ -186,20 +187,9 @@ describe('listEvents 200', () => {
 describe('listEvents 400', () => {
   const invalid = [{ parameter: 'cursor', code: 'cursor_invalid' }];
 
-  it.each([
-    ['with bytes that are not text', '\xff'],
-    ['without a number', 'TENANT'],
-    ['with a word', 'TENANT x'],
-    ['with a negative number', 'TENANT -1'],
-    ['with too many digits', `TENANT ${'9'.repeat(19)}`],
-    ['of listEncounters', '2026-11-20T16:10:00.000Z 100124'],
-    ['without a tenant', ' 0'],
-    ['of another tenant', 'demo 0'],
-    ['in the former format with a transaction id', '750.12'],
-    ['of a future event', 'TENANT 1000000'],
-  ])('refuses a cursor %s', async (_what, text) => {
-    const after = Buffer.from(text.replace('TENANT', partner.tenantId), 'latin1').toString('base64url');
-    expectProblem(await list(`?cursor=${after}`), 400, 'cursor_invalid', invalid);
+  it('refuses the cursor of a future event', async () => {
+    const future = cursorOf(partner.tenantId, 1_000_000);
+    expectProblem(await list(`?cursor=${future}`), 400, 'cursor_invalid', invalid);
   });
 
   it('answers cursor_invalid only to a cursor whose next events have been purged', async () => {

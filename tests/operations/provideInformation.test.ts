@@ -2,7 +2,7 @@ import { newDocument, newEncounter, newPatient, newPartner } from '../support/fa
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
-import { askedEncounter, claimedEncounter, eventsOf, recordOf, reviewBody } from '../support/reviews.js';
+import { askedEncounter, eventsOf, recordOf } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -13,7 +13,6 @@ const details = async ({ encounter_id }: Answer['body']): Promise<Answer['body']
   (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
 const DAY = 24 * 3600;
 
-const notes = { additionalNotes: 'None.' };
 const absent = '01a10caf-a4c0-7000-8000-00000000dead';
 
 describe('provideInformation 200', () => {
@@ -40,24 +39,6 @@ describe('provideInformation 200', () => {
     const { encounter_id, gfe_no } = asked;
     const last = (await eventsOf(harness, asked)).at(-1);
     expect(last).toEqual(['encounter.information_provided', { encounter_id, gfe_no }]);
-  });
-
-  it('makes the chart that a provider has read outdated for submitReview, and sets factsChanged', async () => {
-    const encounter = await claimedEncounter(harness, partner);
-    const { patientId: id } = encounter;
-    const document = await newDocument(harness, partner, id);
-    const facts = async () =>
-      (await harness.domain.db.prisma.patient.findFirstOrThrow({ where: { tenantId: partner.tenantId, id } }))
-        .factsVersion;
-    const [review, before] = [await reviewBody(harness, partner, encounter), await facts()];
-    expect((await send(encounter.encounter_id, { ...notes, documentIds: [document] })).status).toBe(200);
-    expect(await facts()).toBe(before + 1n);
-    const submit = (json: object): Promise<Answer> =>
-      call(harness, `POST /encounters/${encounter.encounter_id}/review`, { token: partner.token, json });
-    const refused = await submit(review);
-    expectProblem(refused, 409, 'chart_changed');
-    expect(refused.body.changed).toContain('information');
-    expect((await submit(await reviewBody(harness, partner, encounter))).status).toBe(200);
   });
 });
 

@@ -1,9 +1,9 @@
-import { newEncounter, newPartner, newProduct } from '../support/factories.js';
+import { newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout, getOrder, orderEvents } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
-import { completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
+import { completedEncounter } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -21,8 +21,6 @@ const ordersOf = async ({ encounter_id }: Body): Promise<string[]> => {
   const { body } = await call(harness, `GET /orders?encounter_id=${encounter_id}`, { token });
   return body.data.map(({ order_no }: Body) => order_no);
 };
-const fault = { pointer: '#/treatmentIds/0' };
-
 describe('reorderTreatments 201', () => {
   it("returns a further order at today's price, and emits order.created", async () => {
     const encounter = await completedEncounter(harness, partner);
@@ -66,41 +64,5 @@ describe('reorderTreatments 409', () => {
     const encounter = await completedEncounter(harness, partner, { treatmentIds });
     const answers = await Promise.all(Array.from({ length: 8 }, () => reorder(encounter)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, ...Array<number>(6).fill(409)]);
-  });
-
-  it.each<[string, (encounter: Body) => Promise<unknown>, string]>([
-    [
-      'is revoked',
-      ({ encounter_id, gfe_data }) => {
-        const items = gfe_data.map(({ categoryId, subcategoryId }: Body) => ({ categoryId, subcategoryId }));
-        const json = { reviewerRef: reviewer, items, reason: 'Lab result.' };
-        return call(harness, `POST /encounters/${encounter_id}/revoke`, { token, json });
-      },
-      'is not covered: revoked',
-    ],
-    [
-      'is superseded by a denial',
-      async ({ clinicId, patientId, treatmentIds }) =>
-        reviewed(harness, partner, await newEncounter(harness, partner, { clinicId, patientId, treatmentIds }), deny),
-      'is not covered: denied',
-    ],
-    [
-      'is superseded by another approval',
-      ({ clinicId, patientId, treatmentIds }) =>
-        completedEncounter(harness, partner, { clinicId, patientId, treatmentIds }),
-      'is approved in another encounter: reorder it there',
-    ],
-    [
-      'concerns a product that is inactive today',
-      ({ treatmentIds: [id] }) =>
-        harness.domain.db.prisma.product.updateMany({ where: { tenantId, id }, data: { isActive: false } }),
-      'is not covered: not_permitted',
-    ],
-  ])('answers approval_ended when the approval %s', async (_what, end, detail) => {
-    const encounter = await completedEncounter(harness, partner);
-    await end(encounter);
-    expectProblem(await reorder(encounter), 409, 'approval_ended', [{ ...fault, code: 'approval_ended' }]);
-    expect((await reorder(encounter)).body.errors[0].detail).toBe(detail);
-    expect(await ordersOf(encounter)).toEqual([encounter.order_no]);
   });
 });

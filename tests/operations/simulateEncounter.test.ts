@@ -1,7 +1,7 @@
 import { cast } from '../support/cast.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { eventsAbout, getOrder } from '../support/orders.js';
+import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import { newSandbox, reset, setClock, simulate } from '../support/sandbox.js';
 import { recordOf } from '../support/reviews.js';
@@ -45,17 +45,6 @@ describe('simulateEncounter 200', () => {
     expect(body).toMatchObject({ status: 'in_review', reviewerRef: 'sandbox', leaseExpiresAt: lease, version: 2 });
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(await since(waiting)).toEqual(['encounter.review_started']);
-  });
-
-  it('approves all items and creates the order of a review', async () => {
-    const { status, body } = await play(waiting, 'approve_all');
-    expect([status, body]).toEqual([200, await stored(waiting)]);
-    expect(body).toMatchObject({ status: 'completed', reviewerRef: 'sandbox', version: 3 });
-    expect(itemsOf(body)).toEqual([['approved', null]]);
-    const order = (await getOrder(harness, partner, body.order_no)).body;
-    expect(order).toMatchObject({ order_status: 'pending', grand_total: '255.00', payments: [] });
-    const steps = ['encounter.review_started', 'encounter.completed', 'order.created'];
-    expect(await since(waiting)).toEqual(steps);
   });
 
   it.each([

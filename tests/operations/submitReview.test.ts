@@ -44,25 +44,6 @@ describe('submitReview 200', () => {
     ]);
   });
 
-  it('orders only the approved items: 255.00 of 554.00 (scenario C)', async () => {
-    const claimed = await bothClaimed();
-    const { body } = await send(claimed.encounter_id, await reviewBody(harness, partner, claimed, denySecond));
-    expect(body).toMatchObject({
-      status: 'completed',
-      estimate: { grand_total: '554.00' },
-      gfe_data: [
-        { status: 'approved', denialReason: null },
-        { status: 'denied', denialReason: 'Contraindicated.', validUntil: null, decidedAt: body.completedAt },
-      ],
-    });
-    const json = { encounter_id: claimed.encounter_id };
-    const view = await call(harness, 'POST /encounters/status', { token: partner.token, json });
-    const sums = { sub_total: 240, total_shipping_amt: 15, grand_total: 255, balance_amt: 255 };
-    expect(view.body.order_details).toMatchObject({ order_no: body.order_no, order_status: 'pending', ...sums });
-    const events = await eventsOf(harness, claimed);
-    expect(events.find(([type]) => type === 'encounter.completed')?.[1]).toMatchObject({ approved: 1, denied: 1 });
-  });
-
   it('orders the treatments that the approval does not except, and shows the others and the rationale', async () => {
     const group = await newCategory(harness, partner);
     const treatmentIds = [await newProduct(harness, partner, group), await newProduct(harness, partner, group)];

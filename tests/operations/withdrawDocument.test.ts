@@ -1,11 +1,11 @@
 import { erasePatient } from '../../src/domain/sweeps/erase.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
-import { encounterBody, newClient, newClinic, newDocument, newPartner, newPatient } from '../support/factories.js';
+import { newDocument, newPartner, newPatient } from '../support/factories.js';
 import { sampleFiles } from '../support/fileHost.js';
 import { openHarnessWithHost } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
-import { askedEncounter, claimedEncounter, reviewBody, reviewer } from '../support/reviews.js';
+import { claimedEncounter, reviewBody, reviewer } from '../support/reviews.js';
 
 const { harness, host } = await openHarnessWithHost();
 const partner = await newPartner(harness);
@@ -111,16 +111,6 @@ describe('withdrawDocument 200', () => {
   });
 });
 
-describe('withdrawDocument 404', () => {
-  it('answers 404 to a client limited to clinics for a document of a patient that it may not see', async () => {
-    const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
-    const clinicId = await newClinic(harness, partner);
-    const { token } = await newClient(harness, tenantId, ['write:document'], [clinicId]);
-    expectProblem(await withdraw(documentId, 'illegible', token), 404, 'document_not_found');
-    expect((await send(`GET /documents/${documentId}`)).body.withdrawn).toBeNull();
-  });
-});
-
 describe('withdrawDocument 409', () => {
   it('lets one of several simultaneous requests with different reasons succeed', async () => {
     const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
@@ -130,26 +120,5 @@ describe('withdrawDocument 409', () => {
     const winner = reasons[answers.findIndex(({ status }) => status === 200)];
     expect((await send(`GET /documents/${documentId}`)).body.withdrawn.reason).toBe(winner);
     expect(await events(documentId)).toHaveLength(1);
-  });
-
-  it('makes createEncounter, previewEncounter and provideInformation refuse the document', async () => {
-    const { patientId, ...given } = await encounterBody(harness, partner);
-    const [kept, withdrawn] = [
-      await newDocument(harness, partner, patientId),
-      await newDocument(harness, partner, patientId),
-    ];
-    const asked = await askedEncounter(harness, partner, { ...given, patientId });
-    await withdraw(withdrawn);
-    const documentIds = [kept, withdrawn];
-    const fault = { pointer: '#/documentIds/1', code: 'document_withdrawn' };
-    const body = { ...given, patientId, documentIds };
-    expectProblem(await send('POST /encounters', body), 409, 'document_withdrawn', [fault]);
-    expect((await send('POST /encounters/preview', body)).body.problems).toMatchObject([fault]);
-    const answer = await send(`POST /encounters/${asked.encounter_id}/information`, { documentIds });
-    expectProblem(answer, 409, 'document_withdrawn', [fault]);
-    expect((await send(`GET /encounters/${asked.encounter_id}`)).body).toMatchObject({
-      documentIds: [],
-      version: asked.version,
-    });
   });
 });

@@ -74,8 +74,11 @@ function matching(context: ReadContext, filter: EncounterFilter): Prisma.Sql[] {
   ];
 }
 
+/** The form of an encounter's number in a cursor. */
+export const encounterKey = /^(0|[1-9]\d{0,17})$/;
+
 /** The condition for rows after the cursor: a row comparison, so that an index scan can start there. */
 function beyond(cursor: string): Prisma.Sql {
-  const { createdAt, key } = placeOf(cursor, /^(0|[1-9]\d{0,17})$/);
+  const { createdAt, key } = placeOf(cursor, encounterKey);
   return Prisma.sql`(encounter.created_at, encounter.encounter_no) < (${createdAt}, ${BigInt(key)})`;
 }

@@ -4,7 +4,7 @@ import { setTenantActive } from '../../../src/domain/access/tenants.js';
 import { newClient, newPartner, type Credentials, type Partner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
-import { alterToken, asForm, basicAuth, login, readToken, refresh } from '../../support/tokens.js';
+import { alterToken, login, readToken, refresh } from '../../support/tokens.js';
 
 const DAY = 86_400;
 
@@ -49,17 +49,6 @@ describe('a refresh token', () => {
     const [first, second] = [await refresh(harness, partner, token), await refresh(harness, partner, token)];
     expect([first.status, second.status]).toEqual([200, 200]);
     expect((await refresh(harness, partner, second.body.refresh_token)).status).toBe(200);
-  });
-
-  it('is accepted in a form body with client credentials in HTTP Basic', async () => {
-    const form = asForm({ grant_type: 'refresh_token', refresh_token: await refreshTokenOf(partner) });
-    const options = { ...form, headers: { ...form.headers, Authorization: basicAuth(partner) } };
-    expect((await call(harness, 'POST /oauth/token', options)).status).toBe(200);
-  });
-
-  it.each(['client_id', 'client_secret'])('is refused with invalid_request when the request lacks %s', async (name) => {
-    const answer = await refresh(harness, partner, await refreshTokenOf(partner), { [name]: undefined });
-    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request']);
   });
 
   it('expires after 30 days and 30 s of clock skew', async () => {

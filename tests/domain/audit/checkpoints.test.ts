@@ -104,13 +104,16 @@ const tampering: [string, string[], string][] = [
   ['the first checkpoint removed', ['DELETE FROM audit_seal WHERE number = 1'], 'Checkpoint 1 is missing.'],
 ];
 
-it.each(tampering)(
-  'verification of the audit chain detects tampering and names the first affected row or checkpoint: %s',
-  async (_name, statements, fault) => {
-    await asSuperuser(...statements);
-    await expectFault(fault);
-  },
-);
+it('verification of the audit chain detects tampering and names the first affected row or checkpoint', () =>
+  everyCase(
+    tampering,
+    ([name]) => name,
+    async ([, statements, fault]) => {
+      await fill();
+      await asSuperuser(...statements);
+      await expectFault(fault);
+    },
+  ));
 
 it('verification of the audit chain detects a change to any column of a row', async () => {
   const { rows } = await superuser.query<{ name: string; type: string }>(`

@@ -1,3 +1,4 @@
+import { everyCase } from '../../support/everyCase.js';
 import { newCategory, newClinic, newPartner, newProduct } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
@@ -26,13 +27,8 @@ describe.each(lists)('%s', (target, metaName) => {
   // Only the list of products has these members.
   const more = (hasNext: boolean, hasPrev: boolean) => (metaName === 'meta' ? { hasNext, hasPrev } : {});
 
-  it('starts with page 1 of 20 elements', async () => {
-    const { ids, meta } = await list('');
-    expect(ids).toHaveLength(20);
-    expect(meta).toEqual({ total: 21, page: 1, limit: 20, totalPages: 2, ...more(true, false) });
-  });
-
-  it.each([
+  const pages: [string, string, number, object][] = [
+    ['that is first', '', 20, { page: 1, limit: 20, totalPages: 2, ...more(true, false) }],
     ['in the middle', 'page=2&limit=7', 7, { page: 2, limit: 7, totalPages: 3, ...more(true, true) }],
     ['that is last and full', 'page=3&limit=7', 7, { page: 3, limit: 7, totalPages: 3, ...more(false, true) }],
     ['that is last and short', 'page=5&limit=5', 1, { page: 5, limit: 5, totalPages: 5, ...more(false, true) }],
@@ -40,15 +36,21 @@ describe.each(lists)('%s', (target, metaName) => {
     ['far past it', 'page=10000&limit=100', 0, { page: 10000, limit: 100, totalPages: 1, ...more(false, true) }],
     ['of one element', 'limit=1', 1, { page: 1, limit: 1, totalPages: 21, ...more(true, false) }],
     ['of most elements', 'limit=100', 21, { page: 1, limit: 100, totalPages: 1, ...more(false, false) }],
-  ])('answers a page %s', async (_which, query, length, rest) => {
-    const { ids, meta } = await list(query);
-    expect(ids).toHaveLength(length);
-    expect(meta).toEqual({ total: 21, ...rest });
-  });
-
-  it.each(['page=1', 'page=5'])('has no pages for an empty list: %s', async (query) => {
-    const { ids, meta } = await list(query, empty);
-    expect(ids).toEqual([]);
-    expect(meta).toMatchObject({ total: 0, totalPages: 0, ...more(false, false) });
+  ];
+  it('answers pages of any size and place, 20 elements by default, and none of an empty list', async () => {
+    await everyCase(
+      pages,
+      ([which]) => which,
+      async ([, query, length, rest]) => {
+        const { ids, meta } = await list(query);
+        expect(ids).toHaveLength(length);
+        expect(meta).toEqual({ total: 21, ...rest });
+      },
+    );
+    for (const query of ['page=1', 'page=5']) {
+      const { ids, meta } = await list(query, empty);
+      expect(ids).toEqual([]);
+      expect(meta).toMatchObject({ total: 0, totalPages: 0, ...more(false, false) });
+    }
   });
 });

@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { eventsUpTo } from '../../support/events.js';
 import { newPartner, newPatient } from '../../support/factories.js';
 import { sampleFiles } from '../../support/fileHost.js';
 import { openHarnessWithHost } from '../../support/harness.js';
@@ -38,13 +37,6 @@ afterEach(async () => {
 });
 
 describe('an upload', () => {
-  it('emits document.created with ids only', async () => {
-    const { body } = await upload(url, 'emitted');
-    const data = { documentId: body.documentId, user_id: patientId, docType: 'lab-results' };
-    const event = { id: expect.any(String), type: 'document.created', timestamp: body.userDocument.createdAt, data };
-    expect((await eventsUpTo(harness, partner, 'document.created')).at(-1)).toEqual(event);
-  });
-
   it('replays the response to a repeated Idempotency-Key without fetching the file again', async () => {
     const first = await upload(url, 'again');
     const before = [host.connections(), await left()];

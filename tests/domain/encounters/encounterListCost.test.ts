@@ -1,4 +1,5 @@
 import { copyEncounter } from '../../support/copies.js';
+import { everyCase } from '../../support/everyCase.js';
 import { newClient, newClinic, newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { call } from '../../support/http.js';
 import { openObservedHarness } from '../../support/observedHarness.js';
@@ -48,7 +49,7 @@ async function expectCheap(target: string, { token }: Partner, maxRows = 60): Pr
 
 const FAR_BACK = after(ENCOUNTERS / 2);
 
-it.each<[filter: string, query: () => object, as?: (() => Partner) | undefined, maxRows?: number]>([
+const filters: [name: string, query: () => object, as?: (() => Partner) | undefined, maxRows?: number][] = [
   ['without a filter', () => ({})],
   ['far back in the list', () => ({ cursor: FAR_BACK })],
   ['filtered by a rare status', () => ({ status: 'pending_review' })],
@@ -77,12 +78,20 @@ it.each<[filter: string, query: () => object, as?: (() => Partner) | undefined, 
   ],
   ['for a client that is limited to a clinic', () => ({}), () => limited],
   ['for a limited client, filtered by status', () => ({ status: 'pending_review' }), () => limited],
-])(
-  'listEncounters %s sends one statement, which reads at most 60 rows, or those of its range of times',
-  async (_filter, query, as = () => large, maxRows = 60) => {
-    await expectCheap(`GET /encounters?${new URLSearchParams({ ...query(), limit: '10' }).toString()}`, as(), maxRows);
-  },
-);
+];
+
+it('listEncounters with any filter sends one statement, which reads at most 60 rows, or those of its range of times', () =>
+  everyCase(
+    filters,
+    ([name]) => name,
+    async ([, query, as = () => large, maxRows = 60]) => {
+      await expectCheap(
+        `GET /encounters?${new URLSearchParams({ ...query(), limit: '10' }).toString()}`,
+        as(),
+        maxRows,
+      );
+    },
+  ));
 
 it('listReviewQueue sends one statement, which reads few rows beyond the head of the queue', async () => {
   const head = (limit: number): string => `GET /review-queue?serviceQueue=provider_network&limit=${limit}`;

@@ -153,3 +153,48 @@ export const change = (table: string, set: string, id: string): string => {
   const key = { encounter: 'id', order: 'id', gfe_item: 'encounter_id', order_line: 'order_id' }[table];
   return `UPDATE "${table}" SET ${set} WHERE tenant_id = 'a' AND ${key} = '${id}'`;
 };
+
+const ends = `visit_ended_at = ${at}`;
+/** Changes of one row, with the statuses of the encounter, and the constraint that rejects them. */
+export const rowMistakes: [constraint: string, statuses: Status[], set: string][] = [
+  ['encounter_lease', ['in_review'], 'lease_expires_at = NULL'],
+  ['encounter_lease', ['pending_review', 'completed'], `lease_expires_at = ${later}`],
+  ['encounter_claim', ['in_review'], 'reviewer_ref = NULL'],
+  ['encounter_claim', ['in_review'], 'claimed_at = NULL'],
+  ['encounter_claim', ['pending_review'], `reviewer_ref = 'NPI-1'`],
+  ['encounter_claim', ['pending_review', 'awaiting_information'], `claimed_at = ${at}`],
+  ['encounter_visit_url', ['completed'], `visit_url = 'https://x'`],
+  ['encounter_completed', ['completed', 'denied'], 'completed_at = NULL'],
+  ['encounter_completed', ['cancelled', 'in_review'], `completed_at = ${at}`],
+  ['encounter_cancelled', ['cancelled'], 'cancelled_at = NULL'],
+  ['encounter_cancelled', ['cancelled'], 'cancel_reason = NULL'],
+  ['encounter_cancelled', ['pending_review'], `cancelled_at = ${at}`],
+  ['encounter_cancelled', ['pending_review'], `cancel_reason = 'other'`],
+  ['encounter_visit', ['completed'], `visit_started_at = ${at}`],
+  ['encounter_visit', ['completed'], ends],
+  ['encounter_visit', ['completed'], `visit_started_at = ${later}, ${ends}`],
+  ['gfe_item_decision', ['completed', 'denied'], 'decided_at = NULL'],
+  ['gfe_item_decision', ['pending_review', 'expired'], `decided_at = ${at}`],
+  ['gfe_item_denial', ['denied'], 'denial_reason = NULL'],
+  ['gfe_item_denial', ['completed'], `denial_reason = 'Allergy'`],
+  ['gfe_item_validity', ['denied', 'pending_review'], `valid_until = ${at}`],
+  ['gfe_item_end', ['completed'], `status = 'superseded', valid_until = NULL`],
+  ['gfe_item_revocation', ['completed'], `status = 'revoked'`],
+  ['gfe_item_revocation', ['completed'], `revocation_reason = 'Audit'`],
+  ['gfe_item_revocation', ['completed'], `status = 'revoked', revocation_reason = 'Audit'`],
+  ['gfe_item_final', ['denied'], `status = 'superseded', denial_reason = NULL, valid_until = ${at}`],
+  ['order_money', ['completed'], 'grand_total = 2'],
+  ['order_money', ['completed'], 'paid_amt = 1.01'],
+  ['order_received', ['completed'], 'paid_amt = 0.5, refunded_amt = 0.51'],
+  ['order_rest', ['completed'], 'held_amt = -1'],
+  ['order_rest', ['completed'], 'balance_amt = 1.01'],
+  ['order_rest', ['completed'], 'refundable_amt = 0.01'],
+  ['order_rest', ['completed'], 'paid_amt = 1, refundable_amt = 1'],
+  ['order_paid', ['completed'], `order_status = 'paid'`],
+  ['order_refunded', ['completed'], `order_status = 'refunded'`],
+  ['order_line_quantity', ['completed'], 'quantity = 2'],
+  ['order_line_money', ['completed'], 'line_total = 1.01'],
+  ['order_line_money', ['completed'], 'unit_price = -1, line_total = -1'],
+  ['order_line_money', ['completed'], 'shipping_amt = -1, line_total = 0'],
+  ['order_line_shipping', ['completed'], `shipping_type = 'FREE_SHIPPING', shipping_amt = 1, line_total = 2`],
+];

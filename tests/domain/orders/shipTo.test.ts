@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { erasePatient } from '../../../src/domain/sweeps/erase.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
-import { newClient, newPartner, newProduct, newCategory, shipTo } from '../../support/factories.js';
+import { newPartner, shipTo } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { whileBlocked } from '../../support/lockWaits.js';
@@ -19,27 +19,6 @@ const other = { ...shipTo, name: 'Sam Miller', address1: '1 Main Street' };
 const dispensing = (orderNo: string): Promise<Answer> =>
   call(harness, `GET /orders/${orderNo}/dispensing`, { token: partner.token });
 const addressOf = async (orderNo: string): Promise<unknown> => (await dispensing(orderNo)).body.shipTo;
-/** The address of a patient, complete but for the city. */
-async function texanAddress(): Promise<object> {
-  const where = { code: 'TX', countryCode: 'US' };
-  const { id: stateId, countryId } = await prisma.refState.findFirstOrThrow({ where });
-  return { address: '1100 Barton Springs Road', postalCode: '78704', stateId, countryId };
-}
-
-it('the first shipment freezes the address of the whole order, even if the patient moves', async () => {
-  const pharmacyId = harness.domain.newId();
-  const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
-  const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, { ...group, pharmacyId })));
-  const { order_no, patientId } = await completedEncounter(harness, partner, { treatmentIds });
-  await fulfil(harness, partner, order_no, 'accepted');
-  const json = { pharmacyId, status: 'shipped', treatmentIds: treatmentIds.slice(0, 1) };
-  await call(harness, `POST /orders/${order_no}/fulfilments`, { token: partner.token, json });
-  const moved = { token: partner.token, json: await texanAddress() };
-  expect((await call(harness, `PATCH /clients/${patientId}`, moved)).status).toBe(200);
-  expectProblem(await putShipTo(harness, partner, order_no, other), 409, 'invalid_state');
-  expect(await addressOf(order_no)).toEqual(shipTo);
-});
-
 it('an order keeps one address when setShipTo and an acceptance race', async () => {
   const outcomes = new Set<number>();
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -105,12 +84,4 @@ it('the address of an order appears neither in events nor in the log', async () 
   expect(events.length).toBeGreaterThan(3);
   expect(JSON.stringify([events, harness.logged])).not.toContain('zqa');
   expect(await addressOf(order_no)).toMatchObject({ city: 'zqa' });
-});
-
-it('setShipTo never changes the address of an order of another clinic', async () => {
-  const { order_no } = await completedEncounter(harness, partner);
-  const { clinicId } = await completedEncounter(harness, partner);
-  const limited = await newClient(harness, partner.tenantId, ['write:encounter', 'write:order'], [clinicId]);
-  expectProblem(await putShipTo(harness, limited, order_no, other), 403, 'clinic_not_permitted');
-  expect(await addressOf(order_no)).toEqual(shipTo);
 });

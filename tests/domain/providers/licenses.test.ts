@@ -98,7 +98,7 @@ it('isNpi rejects an NPI whose check digit is wrong', () => {
   expect(['1234567890', '1234567839', '0000000000'].map(isNpi)).toEqual([false, false, false]);
 });
 
-it.each([
+const sources: [string, (arizona: string, texas: string) => object, string | null][] = [
   ['gfeStateId', (arizona: string, texas: string) => ({ gfeStateId: arizona, stateId: texas }), 'AZ'],
   ['stateId without gfeStateId', (arizona: string) => ({ stateId: arizona }), 'AZ'],
   ['the clinic without either', () => ({}), 'TX'],
@@ -108,14 +108,21 @@ it.each([
     null,
   ],
   ['an unknown stateId', () => ({ stateId: randomUUID() }), null],
-])('createEncounter takes the review state from %s', async (_source, facts, state) => {
+];
+it('createEncounter takes the review state from the patient, else from the clinic', async () => {
   const { refState } = harness.domain.db.prisma;
   const codes = await Promise.all(['AZ', 'TX'].map((code) => refState.findFirstOrThrow({ where: { code } })));
   const [arizona = '', texas = ''] = codes.map(({ id }) => id);
-  const patientId = await newPatient(harness, partner, facts(arizona, texas));
-  const { encounter_id, reviewState } = await newEncounter(harness, partner, { patientId });
-  const { body } = await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token });
-  expect([reviewState, body.reviewState]).toEqual([state, state]);
+  await everyCase(
+    sources,
+    ([source]) => source,
+    async ([, facts, state]) => {
+      const patientId = await newPatient(harness, partner, facts(arizona, texas));
+      const { encounter_id, reviewState } = await newEncounter(harness, partner, { patientId });
+      const { body } = await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token });
+      expect([reviewState, body.reviewState]).toEqual([state, state]);
+    },
+  );
 });
 
 it('claimEncounter takes the review state anew, because the patient may have moved', async () => {

@@ -2,6 +2,7 @@ import { v7 } from 'uuid';
 import { Prisma } from '../../../generated/prisma/client.js';
 import { openDatabase, type Models } from '../../../src/adapters/database/database.js';
 import { assertTenantNamed } from '../../../src/adapters/database/tenantGuard.js';
+import { everyCase } from '../../support/everyCase.js';
 import { createTestDatabase } from '../../support/postgres.js';
 
 const at = new Date('2027-01-01T00:00:00.000Z');
@@ -29,6 +30,7 @@ afterAll(async () => {
 });
 
 type Queries = Readonly<Record<string, (tx: Models) => Promise<unknown>>>;
+const nameOf = ([name]: readonly [string, unknown]): string => name;
 const key = { tenantId_id: { tenantId: 'a', id: v7() } };
 
 const nobody = { tenantId_id: { tenantId: '', id: v7() } };
@@ -95,10 +97,11 @@ const withTenant: Queries = {
 };
 
 describe('a query on a tenant-owned model that names no tenant', () => {
-  it.each(Object.entries(withoutTenant))('is rejected before it reaches the database: %s', async (_name, query) => {
-    await expect((async () => query(db.prisma))()).rejects.toThrow(/names no tenantId/);
-    await expect(db.prisma.$transaction(async (tx) => query(tx))).rejects.toThrow(/names no tenantId/);
-  });
+  it('is rejected before it reaches the database, in a transaction, too', () =>
+    everyCase(Object.entries(withoutTenant), nameOf, async ([, query]) => {
+      await expect((async () => query(db.prisma))()).rejects.toThrow(/names no tenantId/);
+      await expect(db.prisma.$transaction(async (tx) => query(tx))).rejects.toThrow(/names no tenantId/);
+    }));
 
   it('is rejected in a batch before the batch changes the database', async () => {
     const before = await db.prisma.category.count({ where: { tenantId: 'a' } });
@@ -125,8 +128,9 @@ describe('a query on a tenant-owned model that names no tenant', () => {
 });
 
 describe('a query that names its tenant', () => {
-  it.each(Object.entries(withTenant))('runs: %s', async (_name, query) => {
-    await query(db.prisma);
-    await db.prisma.$transaction(async (tx) => query(tx));
-  });
+  it('runs', () =>
+    everyCase(Object.entries(withTenant), nameOf, async ([, query]) => {
+      await query(db.prisma);
+      await db.prisma.$transaction(async (tx) => query(tx));
+    }));
 });
