@@ -1,8 +1,8 @@
 import { Button, sandbox } from './components.js';
 import type { Session } from './session.js';
 
-const DAY = 86_400;
-const STEPS = { '+ 1 day': DAY, '+ 30 days': 30 * DAY, '+ 1 year': 365 * DAY };
+/** Seconds by the text of the button that adds them. */
+const STEPS = { '+ 1 day': 86_400, '+ 30 days': 2_592_000, '+ 1 year': 31_536_000 };
 
 /** The sandbox's time, with buttons that move it. */
 export async function clock(session: Session) {

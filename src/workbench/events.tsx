@@ -1,11 +1,8 @@
 import type { components } from '../../generated/client/contract.js';
-import { Button, details, show, Time } from './components.js';
+import { Button, details, show, SHOWN, Time } from './components.js';
 import type { Session } from './session.js';
 
 type Event = components['schemas']['Event'];
-
-/** Maximum of events on the page. */
-const SHOWN = 200;
 
 /** List items that show type, subject and time of an event, and open to all of it. */
 export const eventItems = (session: Session, events: readonly Event[]) =>
@@ -17,7 +14,7 @@ export const eventItems = (session: Session, events: readonly Event[]) =>
       encounter_id !== undefined && encounter_id !== session.open ? (
         <Button text="Show encounter" work={() => session.show(encounter_id)} />
       ) : null;
-    return <li key={id}>{details(summary, <pre>{JSON.stringify(event, null, 2)}</pre>, open)}</li>;
+    return <li key={id}>{details(summary, [<pre>{JSON.stringify(event, null, 2)}</pre>, open])}</li>;
   });
 
 /** Follows the event feed from its start. @returns a function that shows new events and tells if there were any */

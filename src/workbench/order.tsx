@@ -8,41 +8,37 @@ type Step = components['schemas']['RecordFulfilmentRequest']['status'];
 /** The next step of an order line with this status, unless the line is held. */
 const NEXT: Readonly<Record<string, Step>> = { pending: 'accepted', accepted: 'shipped', shipped: 'delivered' };
 
-const cents = (amount: string): number => Math.round(Number(amount) * 100);
-
 /** An order with its amounts, lines and payments, and the actions of the clinic and of its pharmacies. */
 export function orderOf(session: Session, order: Order) {
   const { client } = session;
-  const { order_no } = order;
-  const done = (work: Promise<unknown>, text: string) => session.change(work, `${order_no}: ${text}.`);
-  const pay = (amount: string) => done(client.orders.recordPayment({ order_no, body: { amount } }), `paid ${amount}`);
-  const fulfil = (treatmentId: string, pharmacyId: string, status: Step) => {
-    const body = { pharmacyId, status, treatmentIds: [treatmentId] };
-    return done(client.orders.recordFulfilment({ order_no, body }), status);
-  };
-  const refund = (payment_id: string, amount: string) => {
-    const body = { payment_id, amount, reason: 'Workbench' };
-    return done(client.orders.refundPayment({ order_no, body }), `refunded ${amount}`);
-  };
+  const { order_no, balance_amt } = order;
+  const action = (permission: string, text: string, work: () => Promise<unknown>, label = text) =>
+    may(permission) && (
+      <Button text={text} label={label} work={() => session.change(work(), `${order_no}: ${text}.`)} />
+    );
+  const pay = () => client.orders.recordPayment({ order_no, body: { amount: balance_amt } });
   const nextOf = ({ treatmentId, name, pharmacyId, fulfilment, hold }: Order['lines'][number]) => {
-    const next = hold === null && may('write:fulfilment') ? NEXT[fulfilment.status] : undefined;
-    const text = `Mark as ${next}`;
-    return next && <Button text={text} label={`${text}: ${name}`} work={() => fulfil(treatmentId, pharmacyId, next)} />;
+    const status = hold === null ? NEXT[fulfilment.status] : undefined;
+    if (!status) return null;
+    const body = { pharmacyId, status, treatmentIds: [treatmentId] };
+    const fulfil = () => client.orders.recordFulfilment({ order_no, body });
+    return action('write:fulfilment', `Mark as ${status}`, fulfil, `Mark as ${status}: ${name}`);
   };
   const refundOf = ({ id, amount, refunded_amt }: Order['payments'][number]) => {
-    const rest = ((cents(amount) - cents(refunded_amt)) / 100).toFixed(2);
-    return rest !== '0.00' && may('write:order') && <Button text={`Refund ${rest}`} work={() => refund(id, rest)} />;
+    const rest = (Number(amount) - Number(refunded_amt)).toFixed(2);
+    const body = { payment_id: id, amount: rest, reason: 'Workbench' };
+    const refund = () => client.orders.refundPayment({ order_no, body });
+    return rest === '0.00' ? null : action('write:order', `Refund ${rest}`, refund);
   };
-  const isDue = Number(order.balance_amt) > 0 && may('write:order');
   return (
     <>
       <h3>
         {order_no} {badge(order.order_status)}
       </h3>
       <p>
-        Total {order.grand_total}, paid {order.paid_amt}, held {order.held_amt}, due {order.balance_amt} USD
+        Total {order.grand_total}, paid {order.paid_amt}, held {order.held_amt}, due {balance_amt} USD
       </p>
-      {isDue && <Button text={`Pay ${order.balance_amt}`} work={() => pay(order.balance_amt)} />}
+      {Number(balance_amt) > 0 && action('write:order', `Pay ${balance_amt}`, pay)}
       {table('Lines', order.lines, {
         Treatment: ({ name }) => name,
         Total: ({ line_total }) => line_total,

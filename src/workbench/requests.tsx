@@ -1,14 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { Client } from '../client/client.js';
 import type { ItemOf } from '../client/lists.js';
-import { show, table, Time } from './components.js';
+import { details, show, SHOWN, table, Time } from './components.js';
 import { textOf } from './page.js';
 import { OWN_ID, type Session } from './session.js';
 
 type SandboxRequest = ItemOf<'/sandbox/requests'>;
-
-/** Maximum of requests on the page. */
-const SHOWN = 200;
 
 /** Follows the log of the sandbox's requests, without this page's own. @returns a function that shows the new ones */
 export function followRequests(session: Session): () => Promise<void> {
@@ -36,31 +33,23 @@ function logOf(client: Client, requests: readonly SandboxRequest[]) {
     requests.length === 0 && <p class="muted">None yet: send one, for example with Run in the reference.</p>,
     <ol>
       {requests.map((request) => (
-        <RequestLine key={`${request.requestId} ${request.at}`} client={client} request={request} />
+        <RequestLine key={`${request.requestId} ${request.at}`} client={client} {...request} />
       ))}
     </ol>,
   ];
 }
 
 /** A request that opens to what was sent and received, which the sandbox keeps for an hour. */
-function RequestLine({ client, request }: { readonly client: Client; readonly request: SandboxRequest }) {
-  const { at, operationId, status, code, requestId } = request;
+function RequestLine({ client, ...request }: SandboxRequest & { readonly client: Client }) {
+  const { at, method, operationId, status, code, requestId } = request;
   const [text, setText] = useState('Loading …');
   const load = async (): Promise<void> => {
     const { target, requestBody, responseBody } = await client.sandbox.getRequest({ request_id: requestId });
-    setText([`${request.method} ${target}`, laidOut(requestBody), `${status}`, laidOut(responseBody)].join('\n'));
+    setText([`${method} ${target}`, laidOut(requestBody), `${status}`, laidOut(responseBody)].join('\n'));
   };
-  return (
-    <li>
-      <details onToggle={() => void load().catch((error: unknown) => setText(textOf(error)))}>
-        <summary>
-          <strong>{operationId}</strong> <span>{[status, code].join(' ')}</span> <Time at={at} isReal />
-        </summary>
-        <pre>{text}</pre>
-        <a href={`/docs#operation/${operationId}`}>Reference</a> {requestId}
-      </details>
-    </li>
-  );
+  const summary = [<strong>{operationId}</strong>, <span>{[status, code].join(' ')}</span>, <Time at={at} isReal />];
+  const more = [<pre>{text}</pre>, <a href={`/docs#operation/${operationId}`}>Reference</a>, ` ${requestId}`];
+  return <li>{details(summary, more, () => void load().catch((error: unknown) => setText(textOf(error))))}</li>;
 }
 
 /** JSON in lines; the text itself if it was cut. */

@@ -68,7 +68,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
 
   it('the reference page has no violation of WCAG A and AA in light or dark mode', async () => {
     for (const scheme of ['light', 'dark']) {
-      for (const hash of ['', anOperation]) {
+      for (const hash of ['', anOperation, '#/webhooks/paths/encounter.completed/post']) {
         const page = await open(hash, { scheme });
         expect([scheme, hash, await faults(page)]).toEqual([scheme, hash, []]);
       }

@@ -1,6 +1,6 @@
-import type { Browser, Page } from 'puppeteer-core';
+import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
 import { presetPermissions } from '../../src/domain/access/permissions.js';
-import { inBrowser, openPage, startBrowser, violations } from '../support/browser.js';
+import { faults, inBrowser, openPage, startBrowser, violations } from '../support/browser.js';
 import { newClient, newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { newSandbox } from '../support/sandbox.js';
@@ -139,12 +139,30 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await shows('#webhooks', 'lacks admin:webhook');
     await shows('#encounters', 'lacks read:encounter');
     await shows('#events', 'order.created');
+    expect(await violations(page)).toEqual([]);
+  }, 60_000);
+
+  it('the workbench has no violation of WCAG A and AA while its parts load', async () => {
+    await page.setRequestInterception(true);
+    const held: HTTPRequest[] = [];
+    page.on('request', (request) =>
+      /\/(encounters|events|requests|webhook-endpoints)\b/.test(request.url())
+        ? held.push(request)
+        : void request.continue(),
+    );
+    await signIn(await newSandbox(harness));
+    await page.setViewport({ width: 1440, height: 900 });
+    await shows('#encounter', 'Choose an encounter');
+    expect(await page.$$eval('.loading', (all) => all.filter((one) => one.checkVisibility()).length)).toBe(4);
+    expect(await violations(page)).toEqual([]);
+    await Promise.all(held.map((request) => request.abort()));
   }, 60_000);
 
   it('the workbench refuses the credentials of a live tenant, and stores no secret', async () => {
     const live = await newPartner(harness);
     await signIn(live);
     await shows('#notice', 'API client of a sandbox tenant');
+    expect(await faults(page)).toEqual([]);
     expect(await page.$eval('main', (main) => main.hidden)).toBe(true);
     expect(await page.evaluate(stored)).not.toMatch(/cess?_/);
   }, 60_000);
