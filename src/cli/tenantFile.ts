@@ -167,8 +167,9 @@ async function insertRows(
   const counts = new Map<string, number>();
   for await (const line of lines) {
     const [name = '', json] = line.split('\t', 2);
-    const table =
-      tables.find((each) => each.name === name) ?? refuse(`No table of tenants is named ${JSON.stringify(name)}.`);
+    // Another line may be a patient's row: never print it.
+    if (!/^"?[a-z_]{1,63}"?$/.test(name)) refuse('A line of the rows does not begin with the name of a table.');
+    const table = tables.find((each) => each.name === name) ?? refuse(`No table of tenants is named ${name}.`);
     const statement = `INSERT INTO ${name} (${table.columns}) SELECT ${table.columns}
       FROM json_populate_recordset(NULL::${name}, $1) RETURNING ${table.key} = $2 AS own`;
     const { rows } = await client

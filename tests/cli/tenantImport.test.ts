@@ -82,19 +82,23 @@ const addRow = (files: Files, table: string, changes: object): void => {
   files.manifest.rows[table] = Number(files.manifest.rows[table]) + 1;
 };
 
+/** A refusal that shows nothing of the line. */
+const NO_NAME = /^Nothing was imported: A line of the rows does not begin with the name of a table\.\n$/;
+
 const hostile: [name: string, message: RegExp, change: (files: Files) => unknown][] = [
-  ['a shell command of psql', /No table/, (files) => addLine(files, `\\! touch ${SENTINEL}`)],
-  ['a COPY from a program', /No table/, (files) => addLine(files, `COPY client FROM PROGRAM 'touch ${SENTINEL}';`)],
-  ['a statement', /No table/, (files) => addLine(files, 'DROP TABLE client;')],
-  ['a statement behind the name of a table', /No table/, (files) => addLine(files, 'client; DROP TABLE client\t[]')],
+  ['a shell command of psql', NO_NAME, (files) => addLine(files, `\\! touch ${SENTINEL}`)],
+  ['a COPY from a program', NO_NAME, (files) => addLine(files, `COPY client FROM PROGRAM 'touch ${SENTINEL}';`)],
+  ['a statement', NO_NAME, (files) => addLine(files, 'DROP TABLE client;')],
+  ['a statement behind the name of a table', NO_NAME, (files) => addLine(files, 'client; DROP TABLE client\t[]')],
   [
     'a statement in place of rows',
     /PostgreSQL refuses/,
     (files) => addLine(files, "client\t'); DROP TABLE client; --"),
   ],
+  ['a row without its table', NO_NAME, (files) => replace(files, /^client\t/m, '')],
   ['a row of the audit', /No table/, (files) => addLine(files, 'audit_event\t[{}]')],
   ['a migration', /No table/, (files) => addLine(files, '_prisma_migrations\t[{}]')],
-  ['a job', /No table/, (files) => addLine(files, 'graphile_worker._private_jobs\t[{}]')],
+  ['a job', NO_NAME, (files) => addLine(files, 'graphile_worker._private_jobs\t[{}]')],
   [
     "another tenant's client",
     /belongs to another tenant/,
@@ -144,7 +148,7 @@ const hostile: [name: string, message: RegExp, change: (files: Files) => unknown
   ['an array in place of a row', /PostgreSQL refuses/, (files) => addLine(files, 'clinic\t[[1]]')],
   ['a row with U+0000', /PostgreSQL refuses/, (files) => replace(files, /"display_name":"|"name":"/, '$&\\u0000')],
   ['JSON that is too deep', /PostgreSQL refuses/, (files) => addLine(files, `clinic\t${'['.repeat(100_000)}`)],
-  ['a compressed file', /No table/, (files) => (files.rows = Buffer.concat([gzipSync(files.rows), Buffer.from('\n')]))],
+  ['a compressed file', NO_NAME, (files) => (files.rows = Buffer.concat([gzipSync(files.rows), Buffer.from('\n')]))],
   ['a file that ends within a line', /last line/, (files) => (files.rows = String(files.rows).slice(0, -5))],
   ['rows that the manifest does not count', /differ in number/, ({ manifest }) => (manifest.rows = {})],
   ['rows whose digest differs', /is damaged/, ({ manifest }) => (manifest.dump.sha256 = '0'.repeat(64))],

@@ -277,7 +277,9 @@ describe('data that the partner sends', () => {
         code: expect.any(String),
         causes: expect.any(Array),
       });
-      for (const cause of line['causes'] as object[]) {
+      const causes = line['causes'] as object[];
+      expect(causes).not.toEqual([]);
+      for (const cause of causes) {
         expect(['name', 'code', 'message', 'stack']).toEqual(expect.arrayContaining(Object.keys(cause)));
       }
     }
