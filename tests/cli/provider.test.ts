@@ -64,10 +64,15 @@ it('provider import names every fault with its line, and imports no provider', a
   const { code, stderr } = await importing(...faulty);
   expect(code).toBe(1);
   const pointers = JSON.parse(stderr).error.faults.map(({ pointer }: { pointer: string }) => pointer);
-  const expected = ['1/npi', '2/licenses/0/expiresOn', '3', '3/license', '4/credential', '5/deaNumber'];
+  const expected = ['1/npi', '2/licenses/0/expiresOn', '3/license', '4/credential', '5/deaNumber'];
   expect(pointers).toEqual(expected.map((pointer) => `/providers/${pointer}`));
   expect(JSON.parse((await importing({ ...ada, npi: '1234567890' })).stderr).error.faults).toMatchObject([
     { pointer: '/providers/0/npi', line: 6, message: 'is not an NPI: its check digit is wrong' },
+  ]);
+  const twice = await importing({ ...ada, licenses: [texas, texas] }, { ...ada, name: 'Other' });
+  expect(JSON.parse(twice.stderr).error.faults).toMatchObject([
+    { pointer: '/providers/0/licenses/1', message: 'repeats the state and number of an earlier license' },
+    { pointer: '/providers/1', message: 'repeats the reviewerRef of an earlier provider' },
   ]);
   expect(JSON.parse((await importing({ ...ada, deaNumber: 'AB1234564' })).stderr).error.faults).toMatchObject([
     { pointer: '/providers/0/deaNumber', message: 'is not a DEA number: its check digit is wrong' },

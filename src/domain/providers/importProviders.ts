@@ -4,7 +4,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { DomainContext } from '../../context.js';
 import type { JsonFault } from '../catalog/import/jsonDocument.js';
-import { fileValidator, readFile } from '../catalog/import/readCatalog.js';
+import { fileValidator, inFileOrder, readFile } from '../catalog/import/readCatalog.js';
 import { findRows, insertRows, updateRows } from '../transactions/rows.js';
 import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
 import { providerSchema, type ProviderEntry, type ProviderFile } from './providerSchema.js';
@@ -22,16 +22,22 @@ export async function importProviders(
   const file = readFile(text, (compiled ??= fileValidator<ProviderFile>(providerSchema)));
   if ('faults' in file) return file;
   const { providers } = file.value;
-  const faults = providers.flatMap(({ npi, deaNumber }, index) => {
-    const place = (member: string) => file.document.placeOf(`/providers/${index}/${member}`);
-    return [
-      ...(isNpi(npi) ? [] : [{ ...place('npi'), message: 'is not an NPI: its check digit is wrong' }]),
+  const fault = (place: string, message: string) => ({ ...file.document.placeOf(`/providers/${place}`), message });
+  const faults = [
+    ...repeated(providers.map(({ reviewerRef }) => reviewerRef)).map((index) =>
+      fault(String(index), 'repeats the reviewerRef of an earlier provider'),
+    ),
+    ...providers.flatMap(({ npi, deaNumber, licenses }, index) => [
+      ...(isNpi(npi) ? [] : [fault(`${index}/npi`, 'is not an NPI: its check digit is wrong')]),
       ...(deaNumber === null || isDeaNumber(deaNumber)
         ? []
-        : [{ ...place('deaNumber'), message: 'is not a DEA number: its check digit is wrong' }]),
-    ];
-  });
-  if (faults.length > 0) return { faults };
+        : [fault(`${index}/deaNumber`, 'is not a DEA number: its check digit is wrong')]),
+      ...repeated(licenses.map(licenseKey)).map((one) =>
+        fault(`${index}/licenses/${one}`, 'repeats the state and number of an earlier license'),
+      ),
+    ]),
+  ];
+  if (faults.length > 0) return { faults: inFileOrder(faults) };
   return inTransaction(context, async (transaction) => {
     // One import at a time, so that each compares with what the earlier one wrote.
     await transaction.db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
@@ -85,10 +91,16 @@ function isDeaNumber(deaNumber: string): boolean {
 }
 
 /** A provider with its licenses in the order of {@link listProviders}. */
-const inOrder = ({ licenses, ...provider }: ProviderEntry): ProviderEntry => {
-  const keyOf = ({ state, number }: ProviderEntry['licenses'][number]): string => `${state} ${number}`;
-  return { ...provider, licenses: licenses.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1)) };
-};
+const inOrder = ({ licenses, ...provider }: ProviderEntry): ProviderEntry => ({
+  ...provider,
+  licenses: licenses.toSorted((one, other) => (licenseKey(one) < licenseKey(other) ? -1 : 1)),
+});
+
+const licenseKey = ({ state, number }: ProviderEntry['licenses'][number]): string => `${state} ${number}`;
+
+/** The indexes of the keys that an earlier element has, too. */
+const repeated = (keys: readonly string[]): number[] =>
+  keys.flatMap((key, index) => (keys.indexOf(key) < index ? [index] : []));
 
 async function writeProvider(
   { db, now, newId }: TransactionContext,

@@ -32,7 +32,6 @@ export const providerSchema = {
   properties: {
     providers: {
       type: 'array',
-      uniqueBy: { members: ['reviewerRef'] },
       items: {
         type: 'object',
         additionalProperties: false,
@@ -53,7 +52,7 @@ export const providerSchema = {
             description: 'must be a DEA number of two capitals and seven digits',
           },
           isActive: { type: 'boolean', default: true },
-          licenses: { type: 'array', items: license, uniqueBy: { members: ['state', 'number'] } },
+          licenses: { type: 'array', items: license },
         },
       },
     },

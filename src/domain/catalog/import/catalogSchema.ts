@@ -29,17 +29,15 @@ const age = {
 const uuid = { type: 'string', format: 'uuid', maxLength: 36, description: 'must be a UUID of 36 characters' } as const;
 const timeZone = {
   type: 'string',
-  timeZone: true,
+  format: 'time-zone',
   description: 'must be an IANA time-zone name such as America/Chicago',
 } as const;
 const flag = <const Default extends boolean>(fallback: Default) => ({ type: 'boolean', default: fallback }) as const;
 const orNull = <const Type extends string, const Rest>({ type, ...rest }: { readonly type: Type } & Rest) =>
   ({ ...rest, type: [type, 'null'], default: null }) as const;
 const metadata = orNull({ type: 'object' });
-const list = <const Items>(items: Items, ...members: string[]) =>
-  ({ type: 'array', items, uniqueBy: { members } }) as const;
-const optionalList = <const Items>(items: Items, ...members: string[]) =>
-  ({ ...list(items, ...members), default: [] }) as const;
+const list = <const Items>(items: Items) => ({ type: 'array', items }) as const;
+const optionalList = <const Items>(items: Items) => ({ ...list(items), default: [] }) as const;
 
 /**
  * Schema of an element. An id finds the stored row, even if its name differs, or is given to a new row; without an id,
@@ -70,7 +68,7 @@ const clinic = element(['legalName', 'displayName', 'email', 'locations'], {
   email: { type: 'string', format: 'email', maxLength: 254, description: 'must be an e-mail address' },
   isActive: flag(true),
   metadata,
-  locations: { ...list(location, 'name'), exactlyOne: 'isPrimary' },
+  locations: list(location),
 });
 
 /** Restrictions of a category or a product (R-221). */
@@ -87,7 +85,7 @@ const category = {
     },
     reviewRecurring: { type: 'boolean' },
     ...permission,
-    subcategories: list(element(['subCategoryName'], { subCategoryName: name }), 'subCategoryName'),
+    subcategories: list(element(['subCategoryName'], { subCategoryName: name })),
   }),
   // An approval whose end the service cannot compute would never end (R-48).
   if: { properties: { reviewRecurring: { const: false } } },
@@ -140,7 +138,7 @@ const productOffer = element(['price', 'qty', 'qtyAlert', 'shippingType', 'shipp
   shippingAmount: money,
   vendorCost: money,
   cogs: money,
-  offerVariants: optionalList(variant, 'sku'),
+  offerVariants: optionalList(variant),
 });
 
 const treatment = element(
@@ -168,7 +166,7 @@ const treatment = element(
     productRx: orNull(productRx),
     productOffer,
     /** `clinic` names a clinic by legal name, e-mail or id. */
-    clinicAvailability: optionalList(element(['clinic'], { clinic: name, isActive: flag(true) }), 'clinic'),
+    clinicAvailability: optionalList(element(['clinic'], { clinic: name, isActive: flag(true) })),
   },
 );
 
@@ -187,10 +185,10 @@ export const catalogSchema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    clinics: { ...optionalList(clinic), uniqueBy: { members: ['legalName', 'email'], ignoreCase: true } },
-    pharmacies: optionalList(element(['name'], { name }), 'name'),
-    categories: optionalList(category, 'categoryName'),
-    products: optionalList(product, 'sku'),
+    clinics: optionalList(clinic),
+    pharmacies: optionalList(element(['name'], { name })),
+    categories: optionalList(category),
+    products: optionalList(product),
   },
 } as const;
 

@@ -41,6 +41,12 @@ function matchGroups(planning: Planning, catalog: Catalog) {
   const root = [{ element: catalog, pointer: '', id: '' }];
   const clinics = partsOf(root, 'clinics', (all) => all.clinics);
   const clinic = matchRows(planning, 'clinic', clinics, ({ element }) => ({ key: clinicKey(element) }));
+  for (const { element, pointer } of clinic) {
+    const primaries = element.locations.filter(({ isPrimary }) => isPrimary).length;
+    if (element.locations.length > 0 && primaries !== 1) {
+      planning.fault(`${pointer}/locations`, 'need exactly one element whose isPrimary is true');
+    }
+  }
   const locations = partsOf(clinic, 'locations', (whole) => whole.locations);
   const location = matchRows(planning, 'location', locations, ({ element: { name, state }, parent }) => {
     return { key: name, state: state.toUpperCase(), clinicId: parent };

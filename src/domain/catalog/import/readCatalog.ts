@@ -1,5 +1,4 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { FuncKeywordDefinition, SchemaValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { isTimeZone } from '../timeZone.js';
 import { catalogSchema, type Catalog } from './catalogSchema.js';
@@ -42,7 +41,7 @@ export function fileValidator<T>(schema: object): ValidateFunction<T> {
   const options = { allErrors: true, verbose: true, useDefaults: true, allowUnionTypes: true, strictTypes: false };
   const ajv = new Ajv2020(options);
   addFormats.default(ajv, ['uuid', 'email', 'uri', 'date']);
-  ajv.addKeyword(timeZone).addKeyword(uniqueBy).addKeyword(exactlyOne);
+  ajv.addFormat('time-zone', isTimeZone);
   return ajv.compile<T>(schema);
 }
 
@@ -62,54 +61,4 @@ function faultOf(document: JsonDocument, error: ErrorObject): JsonFault {
   if (keyword === 'required') return { ...place, message: `${String(params['missingProperty'])} is missing` };
   const rule: unknown = parentSchema?.['description'];
   return { ...place, message: typeof rule === 'string' ? rule : message };
-}
-
-/** Ajv keyword `timeZone: true`: the text names a time zone. */
-const timeZone: FuncKeywordDefinition = {
-  keyword: 'timeZone',
-  type: 'string',
-  validate: (_rule: boolean, name: string) => isTimeZone(name),
-};
-
-interface UniqueBy {
-  readonly members: readonly string[];
-  readonly ignoreCase?: boolean;
-}
-
-/** Ajv keyword `uniqueBy: { members, ignoreCase? }`: no two elements have equal texts in these members. */
-const uniqueBy = arrayKeyword('uniqueBy', ({ members, ignoreCase }: UniqueBy, elements, path) => {
-  const firsts = new Map<string, number>();
-  return elements.flatMap((element, index) => {
-    const values = members.map((member) => memberOf(element, member));
-    if (!values.every((value) => typeof value === 'string')) return [];
-    const key = JSON.stringify(ignoreCase === true ? values.map((value) => value.toLowerCase()) : values);
-    const first = firsts.get(key) ?? index;
-    firsts.set(key, first);
-    const message = `repeats ${members.join(' and ')} of ${path}/${first}`;
-    return first === index ? [] : [{ instancePath: `${path}/${index}`, message }];
-  });
-});
-
-/** Ajv keyword `exactlyOne: member`: this flag is true in exactly one element, unless the array is empty. */
-const exactlyOne = arrayKeyword('exactlyOne', (member: string, elements, path) => {
-  const marked = elements.flatMap((element, index) => (memberOf(element, member) === true ? [index] : []));
-  if (elements.length === 0 || marked.length === 1) return [];
-  const wrong = marked.length === 0 ? [path] : marked.slice(1).map((index) => `${path}/${index}`);
-  return wrong.map((instancePath) => ({ instancePath, message: `${member} must be true in exactly one element` }));
-});
-
-/** Creates an Ajv keyword from a function that returns the errors of an array. */
-function arrayKeyword<Rule>(
-  keyword: string,
-  check: (rule: Rule, elements: readonly unknown[], path: string) => Partial<ErrorObject>[],
-): FuncKeywordDefinition {
-  const validate: SchemaValidateFunction = (rule: Rule, elements: readonly unknown[], _schema, at) => {
-    validate.errors = check(rule, elements, at?.instancePath ?? '');
-    return validate.errors.length === 0;
-  };
-  return { keyword, type: 'array', errors: 'full', validate };
-}
-
-function memberOf(element: unknown, name: string): unknown {
-  return Reflect.get(Object(element) as object, name);
 }
