@@ -5,7 +5,7 @@ export { ApiError, type ErrorCode, type Problem } from './errors.js';
 export { PatientMismatchError } from './patients.js';
 export type { ItemOf, ListParameters, ListPath, PageOf } from './lists.js';
 export type { ClientOptions } from './transport.js';
-export { verifyWebhook, WebhookError, type WebhookEvent } from './webhooks.js';
+export type { WebhookEvent } from './webhooks.js';
 export { knownValues } from '../../generated/client/values.js';
 export type { components, operations, paths } from '../../generated/client/contract.js';
 /** Types of the most used records; {@link components} has all others. */

@@ -4,13 +4,11 @@ import {
   etagOf,
   knownValues,
   PatientMismatchError,
-  verifyWebhook,
-  WebhookError,
   type ErrorCode,
   type Client,
   type ClientOptions,
+  type WebhookEvent,
 } from '../../src/client/index.js';
-import { Webhook } from 'standardwebhooks';
 import { collectGarbage } from '../support/collectGarbage.js';
 import { newClient, patientBody } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
@@ -107,32 +105,7 @@ it('the client retries a request that has an Idempotency-Key after Retry-After, 
   expect(own.sent.at(-1)?.key).toBe('mine');
 });
 
-it('verifyWebhook accepts only valid Standard Webhooks signatures, and knownValues lists open vocabularies', async () => {
-  const secret = `whsec_${Buffer.from('a secret of thirty-two bytes ...').toString('base64')}`;
-  const event = { type: 'webhook.ping', timestamp: '2026-11-20T16:00:00.000Z', data: { endpointId: 'x' } };
-  const text = JSON.stringify(event);
-  const sign = (at: Date, id = 'evt'): Record<string, string> => ({
-    'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-    'webhook-signature': `v1,AAAA ${new Webhook(secret).sign(id, at, text)}`,
-  });
-  const now = new Date();
-  expect(await verifyWebhook(secret, sign(now), text)).toEqual({ id: 'evt', event: JSON.parse(text) });
-  expect((await verifyWebhook(secret, new Headers(sign(now)), text)).id).toBe('evt');
-  expect((await verifyWebhook(secret, sign(now), Buffer.from(text))).event).toEqual(JSON.parse(text));
-  expect((await verifyWebhook(secret, sign(now), new TextEncoder().encode(text))).id).toBe('evt');
-  const wrong: [string, Record<string, string>, string | Uint8Array][] = [
-    [secret, { ...sign(now), 'webhook-id': 'other' }, text],
-    [secret, sign(now), `${text} `],
-    [secret, sign(now), Buffer.from(`\uFEFF${text}`)],
-    [`${secret.slice(0, -8)}AAAAAAA=`, sign(now), text],
-    [secret, sign(new Date(now.getTime() - 301_000)), text],
-    [secret, sign(new Date(now.getTime() + 330_000)), text],
-    [secret, { ...sign(now), 'webhook-signature': 'v1,%%% v2,AAAA' }, text],
-    [secret, {}, text],
-  ];
-  for (const [known, headers, sent] of wrong)
-    await expect(verifyWebhook(known, headers, sent)).rejects.toThrow(WebhookError);
+it('knownValues lists open vocabularies', () => {
   expect(knownValues['Encounter.status']).toContain('awaiting_information');
 });
 
@@ -251,7 +224,7 @@ it('the compiler rejects client calls with paths, methods, bodies and codes that
     if (new ApiError(new Response(), null).code === 'patient_email_take') return;
     // @ts-expect-error JSON is not a file
     (await ces.get('/clinics')) satisfies Uint8Array;
-    const { event } = await verifyWebhook('', {}, '');
+    const event = {} as WebhookEvent;
     // @ts-expect-error the data of another type
     if (event.type === 'webhook.ping') event.data.order_no = '';
   };

@@ -5,7 +5,8 @@ import { rm, stat } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { verifyWebhook } from '../../src/client/index.js';
+import { Webhook } from 'standardwebhooks';
+import type { WebhookEvent } from '../../src/client/index.js';
 import { newPatient } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
 import { openHarness } from '../support/harness.js';
@@ -31,9 +32,10 @@ let respond: (count: number) => number = () => 204;
 const program = join(await installClient(folder()), 'bin/main.js');
 const receiver = createServer((request, response) => {
   void (async () => {
-    const { id, event } = await verifyWebhook(secret, request.headers, await text(request));
+    const headers = request.headers as Record<string, string>;
+    const event = new Webhook(secret).verify(await text(request), headers) as WebhookEvent;
     const status = respond(received.length + 1);
-    received.push({ id, type: event.type, status });
+    received.push({ id: headers['webhook-id'] ?? '', type: event.type, status });
     response.writeHead(status).end();
   })();
 }).listen(0, '127.0.0.1');
