@@ -58,14 +58,6 @@ const broken: Broken[] = [
     { environment: { OBJECT_STORE: 's3' } },
   ],
   [
-    'a misspelt variable',
-    'configuration',
-    'warning',
-    /LOGLEVEL .* LOG_LEVEL\?/,
-    /configuration\.md/,
-    { environment: { LOGLEVEL: 'info' } },
-  ],
-  [
     'no limits',
     'configuration',
     'warning',
