@@ -98,15 +98,13 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       const listed = journal === undefined ? [] : await readErasures(journal);
       if (withKeys) await restoreKeys(terminal, backup, manifest);
       const store = await openStore(terminal);
-      const pgRestore = (server: number) => restoringProgram(terminal, server, manifest, pgBin);
+      const pgRestore = (server: number) =>
+        pgProgram('pg_restore', Math.max(server, manifest.postgres.program), { ...terminal, pgBin });
       const { stored, present } = await withAnySchema(terminal, async (database, log) => {
         const { ownerUrl: url } = database;
         const restored = await restoreFiles(backup, manifest, { url, store, pgRestore });
         const takenAt = new Date(manifest.takenAt);
-        return completed(async () => ({
-          ...restored,
-          present: await afterRows(terminal, database, log, takenAt, listed),
-        }));
+        return { ...restored, present: await afterRows(terminal, database, log, takenAt, listed) };
       });
       const failed = await eraseAgain(terminal, present);
       await withAnySchema(terminal, ({ ownerUrl }) => unmarkRestore(ownerUrl));
@@ -172,13 +170,6 @@ function assertErased(failed: Awaited<ReturnType<typeof eraseAgain>>): void {
   throw new Error(['These patients must still be erased:', ...lines].join('\n'));
 }
 
-/** Does the steps of a restore that follow the commit of its rows; an error then advises to repeat the restore. */
-const completed = <T>(work: () => Promise<T>): Promise<T> =>
-  work().catch((cause: unknown) => {
-    const advice = 'Repeat it: until then, no server starts on this database.';
-    throw new Error(`The restore is not complete: ${messageOf(cause)} ${advice}`, { cause });
-  });
-
 const summary = ({ takenAt, version, postgres, rows, objects, missing }: Manifest) => ({
   ...{ takenAt, version, postgres, rows, objects: objects.length, missing },
 });
@@ -194,22 +185,6 @@ async function verified(
   const program = await pgProgram('pg_restore', manifest.postgres.program, { ...terminal, pgBin });
   await program.feed(backup.read(manifest.dump.file), null, '--list');
   return manifest;
-}
-
-/** The first version whose pg_restore sets transaction_timeout, which earlier servers refuse. */
-const SETS_TIMEOUT = 17;
-
-async function restoringProgram(terminal: CliIo, server: number, { postgres }: Manifest, pgBin: string | undefined) {
-  const program = await pgProgram('pg_restore', Math.max(server, postgres.program), { ...terminal, pgBin });
-  if (server >= SETS_TIMEOUT || program.major < SETS_TIMEOUT) return program;
-  const others =
-    postgres.program < SETS_TIMEOUT
-      ? `, or install pg_restore of PostgreSQL ${postgres.program} to ${SETS_TIMEOUT - 1}`
-      : '';
-  throw new Error(
-    `pg_restore of PostgreSQL ${program.major} cannot restore into PostgreSQL ${server}: ` +
-      `restore into PostgreSQL ${SETS_TIMEOUT} or later${others}.`,
-  );
 }
 
 async function restoreKeys(terminal: CliIo, backup: BackupStore, { keys }: Manifest): Promise<void> {

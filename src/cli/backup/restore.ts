@@ -1,5 +1,5 @@
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
-import { isMark, markedRows, markRestore, markRows } from '../../adapters/database/restoreMark.js';
+import { markRestore } from '../../adapters/database/restoreMark.js';
 import { withClient, type Connection } from '../../adapters/database/withClient.js';
 import { describeDatabase } from './backUp.js';
 import type { BackupStore } from './backupStore.js';
@@ -17,16 +17,14 @@ interface Target {
 
 /**
  * Restores verified files into an empty database. Objects come first; the rows follow, in one transaction. Until {@link
- * unmarkRestore}, the database is marked as incomplete. A repeated restore keeps rows that are there and completes the
- * rest.
+ * unmarkRestore}, the database is marked as incomplete.
  * @returns the number of objects that the store lacked
  */
 export async function restoreFiles(backup: BackupStore, manifest: Manifest, { url, store, pgRestore }: Target) {
   return withClient({ connectionString: url }, async (client) => {
     const { rows: present, server } = await describeDatabase(client);
-    const table = Object.keys(present).find((name) => !isMark(name));
-    const isRepeated = table !== undefined && (await markedRows(client)) === manifest.dump.sha256;
-    if (table !== undefined && !isRepeated) {
+    const [table] = Object.keys(present);
+    if (table !== undefined) {
       throw new Error(`The database is not empty: it has ${table}. Restore into an empty one.`);
     }
     const program = await pgRestore(server);
@@ -36,7 +34,7 @@ export async function restoreFiles(backup: BackupStore, manifest: Manifest, { ur
     await backups.each(manifest.objects, async (object) => {
       if (await putMissing(store, backup, object)) stored += 1;
     });
-    if (!isRepeated) await restoreRows(client, backup, manifest, { url, program });
+    await restoreRows(client, backup, manifest, { url, program });
     return { stored };
   });
 }
@@ -55,7 +53,6 @@ async function restoreRows(
     throw new Error(
       `Not all rows were restored: drop the database, and compare ${wrong.join(', ')} with the manifest.`,
     );
-  await markRows(client, dump.sha256);
 }
 
 /** Stores an object unless the store has it with the same content. */
