@@ -36,7 +36,8 @@ describe('revokeApprovals 200', () => {
     const json = bodyFor(completed, { items: [keyOf(second)] });
     const { status, headers, body } = await send(completed.encounter_id, json, auditor);
     const now = harness.clock.now.toISOString();
-    const revoked = { ...second, status: 'revoked', validUntil: now, revocationReason: 'Overlooked.' };
+    const ended = { endedTreatmentIds: second.treatmentIds, validUntil: now, revocationReason: 'Overlooked.' };
+    const revoked = { ...second, status: 'revoked', ...ended };
     const change = { updatedAt: now, version: Number(completed.version) + 1, gfe_data: [first, revoked] };
     expect([status, body]).toEqual([200, { ...completed, ...change }]);
     expect(headers.get('Cache-Control')).toBe('no-store');

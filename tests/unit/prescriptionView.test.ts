@@ -3,13 +3,15 @@ import { deaSchedules } from '../../src/domain/catalog/deaSchedules.js';
 import { prescriptionView } from '../../src/views/prescriptionView.js';
 
 const shown = (rx: object | null) => prescriptionView({ rx } as EncounterTreatment);
+const gram = '01a05c32-5e80-7000-8000-0000000003a2';
 
 it.each(deaSchedules)('prescriptionView names $code beside its id', ({ id, code }) => {
-  expect(shown({ refills: 0, deaScheduleId: id })).toEqual({ refills: 0, deaScheduleId: id, deaSchedule: code });
+  const rx = { refills: 0, deaScheduleId: id, quantityUnitOfMeasureId: gram };
+  expect(shown(rx)).toEqual({ ...rx, deaSchedule: code, quantityUnit: 'Gram' });
 });
 
-it('prescriptionView shows no schedule for an id that names none, and null without a prescription', () => {
-  const deaScheduleId = '01a05c32-5e80-7000-8000-00000000dea0';
-  expect(shown({ deaScheduleId })).toEqual({ deaScheduleId, deaSchedule: null });
+it('prescriptionView shows neither schedule nor unit for ids that name none, and null without a prescription', () => {
+  const rx = { deaScheduleId: '01a05c32-5e80-7000-8000-00000000dea0', quantityUnitOfMeasureId: 'own' };
+  expect(shown(rx)).toEqual({ ...rx, deaSchedule: null, quantityUnit: null });
   expect(shown(null)).toBeNull();
 });
