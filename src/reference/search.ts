@@ -52,7 +52,7 @@ function itemOf([title, href, kind]: Section): HTMLLIElement {
 function show(): void {
   const found = find(field.value);
   results.replaceChildren(...found.map(itemOf));
-  results.hidden = found.length === 0;
+  results.hidden = field.value === '';
   count.textContent = field.value && `${found.length === SHOWN ? 'First ' : ''}${found.length} results`;
 }
 
