@@ -69,15 +69,6 @@ describe('a request target', () => {
       }
     }));
 
-  it('selects the operation by its path alone when it is in absolute form', () => {
-    const absolute = ['http://other.example/clinics', 'https://user:secret@other.example:1/clinics'];
-    return service.everyCase(absolute, titleOf, async (target) => {
-      const { status, text } = await rawCall(service.harness, { target, headers: [bearer()] });
-      expect(status).toBe(200);
-      expect(text).not.toContain('other.example');
-    });
-  });
-
   const malformed = [
     ...[`/clinics?search=${'a'.repeat(20_000)}`, '/clinics?search=caf\u00e9', '/caf\u00e9'],
     ...['/a\u0000b', '/a b', 'clinics'],

@@ -1,4 +1,3 @@
-import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 
@@ -15,15 +14,5 @@ describe('getJwks 200', () => {
     expect(body).toEqual({ keys: [publicKey] });
     expect(status).toBe(200);
     expect(headers.get('Content-Type')).toMatch(/^application\/json\b/);
-  });
-
-  it('publishes both keys during a rotation, the signing key first', async () => {
-    const { domain, services } = harness;
-    const options = { now: domain.now(), newId: domain.newId, retireAfter: 0, force: true };
-    const { kid } = await rotateSigningKeys(services.config.signingKeysFile, options);
-    const { body } = await getJwks();
-    expect(body).toEqual({ keys: [publicKey, publicKey] });
-    expect(body.keys[0].kid).toBe(kid);
-    expect(body.keys[1].kid).not.toBe(kid);
   });
 });

@@ -6,7 +6,7 @@ import { setTenantActive } from '../../../src/domain/access/tenants.js';
 import { everyCase } from '../../support/everyCase.js';
 import { newClient, newPartner, newToken, type Partner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
-import { call, jsonType, type Answer } from '../../support/http.js';
+import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 import { alterToken, asForm, login } from '../../support/tokens.js';
 import { words } from '../../support/words.js';
@@ -67,13 +67,6 @@ describe('the Authorization header', () => {
     expectRefusal(await call(harness, `GET /clinics?access_token=${partner.token}`), 'token_missing', CHALLENGE);
     const form = asForm({ access_token: partner.token });
     expectRefusal(await call(harness, 'POST /encounters/status', form), 'token_missing', CHALLENGE);
-  });
-
-  it('is checked, like the permission, before the body is parsed', async () => {
-    const malformed = { raw: '{"a":', headers: jsonType };
-    expectRefusal(await call(harness, 'POST /clients', { ...malformed, token: 'garbage' }), 'token_invalid');
-    const { token } = await newClient(harness, partner.tenantId, ['read:client']);
-    expectProblem(await call(harness, 'POST /clients', { ...malformed, token }), 403, 'insufficient_permission');
   });
 });
 

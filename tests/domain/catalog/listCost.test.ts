@@ -1,4 +1,4 @@
-import { newCategory, newClinic, newPartner, newPatient, newProduct } from '../../support/factories.js';
+import { newCategory, newClinic, newPartner, newProduct } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { ownStatementsOf } from '../../support/statements.js';
@@ -40,13 +40,5 @@ describe('the number of SQL statements', () => {
     const list = target.replace('CLINIC', clinic);
     const page = (limit: number) => `${list}${list.includes('?') ? '&' : '?'}limit=${limit}`;
     expect([await costOf(page(1), 1), await costOf(page(100), 100)]).toEqual([statements, statements]);
-  });
-
-  it('is 1 for findPatients, and 1 for getPatient whether or not the patient has a state', async () => {
-    await newPatient(harness, partner, { email: 'cheap@example.com' });
-    expect(await costOf('GET /clients?email=cheap@example.com', 1)).toBe(1);
-    expect(await costOf(`GET /clients/${await newPatient(harness, partner)}`, 1)).toBe(1);
-    const stateId = '01a05c32-5e80-7000-8000-000000005048';
-    expect(await costOf(`GET /clients/${await newPatient(harness, partner, { stateId })}`, 1)).toBe(1);
   });
 });

@@ -4,7 +4,6 @@ import { newEncounter, newPartner, newPatient } from '../../support/factories.js
 import { everyCase } from '../../support/everyCase.js';
 import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
-import { reviewBody } from '../../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -58,26 +57,6 @@ it('claimEncounter needs an active provider of the tenant, with a license for st
     },
   );
 });
-
-it.each(['review', 'addenda', 'revoke'] as const)(
-  '%s reads the provider and refuses an inactive one',
-  async (action) => {
-    const reviewerRef = await newProvider();
-    const { encounter_id } = await newEncounter(harness, partner);
-    const { body: claimed } = await act(encounter_id, 'claim', { reviewerRef });
-    const review = { ...(await reviewBody(harness, partner, claimed)), reviewerRef };
-    if (action !== 'review') expect((await act(encounter_id, 'review', review)).status).toBe(200);
-    const where = { tenantId: partner.tenantId, id: reviewerRef };
-    await harness.domain.db.prisma.provider.updateMany({ where, data: { isActive: false } });
-    const [{ categoryId, subcategoryId }] = claimed.gfe_data;
-    const bodies = {
-      review,
-      addenda: { reviewerRef, text: 'The lab result arrived.' },
-      revoke: { reviewerRef, items: [{ categoryId, subcategoryId }], reason: 'The chart was wrong.' },
-    };
-    expect((await act(encounter_id, action, bodies[action])).body.code).toBe('provider_not_licensed');
-  },
-);
 
 it('listReviewQueue filters by US state', async () => {
   const elsewhere = await newEncounter(harness, partner, arizonan);
