@@ -29,7 +29,8 @@ test: install build ## run the tests, except the slow ones (needs nothing but No
 	npm test --silent -- $(ARGS)
 
 test-unit: install generated/.fresh ## pure rules, without a database, in a few seconds
-	TEST_UNIT=1 npm test --silent -- tests/unit tests/domain/decisions --maxWorkers=2 $(ARGS)
+	TEST_UNIT=1 npm test --silent -- tests/unit tests/domain/decisions 'tests/domain/access/(keysFile|tokens)' \
+	  'tests/domain/catalog/(catalogFaults|catalogIds|catalogRefusal|scheduledDrugs)' --maxWorkers=2 $(ARGS)
 
 test-quick: install generated/.fresh $(PAGES) ## the inner loop: operations, rules of the code (ARGS=tests/domain/orders: those, too)
 	npm test --silent -- tests/unit tests/operations tests/runtime 'tests/contract/(imports|references|registry|vocabulary)' $(ARGS)

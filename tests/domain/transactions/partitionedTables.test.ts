@@ -1,8 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { purgeIdempotencyKeys } from '../../../src/domain/sweeps/purges.js';
-import { packageRoot } from '../../../src/packageRoot.js';
 import { newSandbox, reset } from '../../support/sandbox.js';
 import type { Partner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
@@ -40,11 +36,4 @@ it('purgeIdempotencyKeys deletes no young row of any tenant in a partitioned tab
   await useKeys(other, 3, '1 minute');
   expect(await purgeIdempotencyKeys(harness.domain)).toBe(3);
   expect([await keysOf(partner), await keysOf(other)]).toEqual([0, 3]);
-});
-
-it('no statement identifies a row by its ctid', async () => {
-  const folder = fileURLToPath(new URL('src/', packageRoot));
-  const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.ts'));
-  const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
-  expect(files.filter((_, index) => /\bctid\b/i.test(texts[index] ?? ''))).toEqual([]);
 });
