@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { checkPooler, openDatabase } from './adapters/database/database.js';
-import { startJobWorker } from './adapters/jobs/jobWorker.js';
+import { startJobs } from './adapters/jobs/jobs.js';
 import { WrongStoreSetting } from './adapters/objects/objectStore.js';
 import { createApp } from './app.js';
 import { localUrl, type Config } from './config.js';
@@ -100,7 +100,7 @@ async function checkStore({ objects, config, log }: Services): Promise<void> {
   });
 }
 
-/** Starts metrics, jobs and webhooks. Their pool is separate: scrapes neither wait for requests nor use their connections. */
+/** Starts metrics, jobs and webhooks. Their pools are separate: they neither wait for requests nor use their connections. */
 async function startBackground(
   services: Services,
   database: ServiceDatabase,
@@ -110,8 +110,9 @@ async function startBackground(
   const { config, log } = services;
   const { url, isPooled } = database.requests;
   const db = openDatabase(url, { poolSize: 5, pool: 'webhooks', isPooled });
+  const jobsDb = openDatabase(url, { poolSize: 5, pool: 'jobs', isPooled });
   const metrics = await serveMetrics?.({ db, dataDir: config.dataDir });
-  const jobs = await startJobWorker({ url: database.url, jobs: jobsWith(services), log });
+  const jobs = startJobs({ db: jobsDb, jobs: jobsWith({ ...services, db: jobsDb }), log });
   const deliveries = startDeliveries({ ...services, db });
   state.wakeDeliveries = deliveries.wake;
   return {
@@ -120,7 +121,7 @@ async function startBackground(
       await Promise.all([jobs.stop(config.drainTimeout), deliveries.stop(config.drainTimeout)]);
       metrics?.close();
     },
-    close: () => db.close(),
+    close: () => Promise.all([db.close(), jobsDb.close()]),
   };
 }
 

@@ -232,6 +232,11 @@ export type IdempotencyKey = Prisma.IdempotencyKeyModel
  */
 export type SweepFailure = Prisma.SweepFailureModel
 /**
+ * Model JobRun
+ * The last run of each job of the servers, by the clock of PostgreSQL.
+ */
+export type JobRun = Prisma.JobRunModel
+/**
  * Model AuditEvent
  * Who saw or did what (R-87): ids, never values or names. Rows are only added.
  */

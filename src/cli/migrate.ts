@@ -42,16 +42,12 @@ async function showPlan(terminal: CliIo, json: boolean | undefined): Promise<voi
   const plan = await withAnySchema(terminal, async ({ ownerUrl }, log) =>
     planMigrations(ownerUrl, await pendingMigrations(ownerUrl, log)),
   );
-  const lines = plan.map(({ migration, runs, locks }) => [
-    migration,
-    runs,
-    locks === null ? 'not stated' : locksOf(locks),
-  ]);
+  const lines = plan.map(({ migration, runs, locks }) => [migration, runs, locksOf(locks)]);
   const text = plan.length > 0 ? table(['MIGRATION', 'RUNS', 'LOCKS'], lines) : listed('', []);
   print(terminal, json, { plan }, text);
 }
 
-const locksOf = (locks: NonNullable<PlannedMigration['locks']>): string =>
+const locksOf = (locks: PlannedMigration['locks']): string =>
   locks.map(({ mode, table: name, rows }) => `${mode} ${name} (${rows ?? 'unknown'} rows)`).join(', ') || 'none';
 
 const listed = (state: string, names: readonly string[]): string =>

@@ -1,4 +1,4 @@
-import type { ScheduledJob } from '../adapters/jobs/jobWorker.js';
+import type { ScheduledJob } from '../adapters/jobs/jobs.js';
 import type { DomainContext, Services } from '../context.js';
 import { addCheckpoints } from '../domain/audit/checkpoints.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/sweeps/approvalNotices.js';
@@ -18,34 +18,37 @@ interface JobContext extends DomainContext, Pick<Services, 'objects'> {
 }
 
 /**
- * Scheduled work. It must be idempotent and safe to run twice at the same time: the engine retries it after an error or
+ * Scheduled work. It must be idempotent and safe to run twice at the same time: it is retried after an error or
  * an interruption, and a process that seemed dead may still be running it.
  */
-interface Job extends Pick<ScheduledJob, 'name' | 'cron'> {
+interface Job extends Pick<ScheduledJob, 'name' | 'interval'> {
   readonly run: (context: JobContext) => Promise<unknown>;
 }
 
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
 /** Periodic work that emits events and enforces retention. Requests do not depend on it. */
 export const sweeps: readonly Job[] = [
-  sweep('lapse-due-claims', '* * * * *', lapseDueClaims),
-  sweep('expire-due-encounters', '*/5 * * * *', expireDueEncounters),
-  sweep('announce-expired-approvals', '*/5 * * * *', announceExpiredApprovals),
-  sweep('hold-expired-lines', '*/5 * * * *', holdExpiredLines),
-  sweep('announce-expiring-approvals', '11 * * * *', announceExpiringApprovals),
-  sweep('purge-exchanges', '*/5 * * * *', purgeExchanges),
-  sweep('purge-idempotency-keys', '23 * * * *', purgeIdempotencyKeys),
-  // This and the next two jobs can wait for the hours when the clinics' time zones are least busy.
-  sweep('purge-events', '41 9 * * *', purgeEvents),
+  sweep('lapse-due-claims', MINUTE, lapseDueClaims),
+  sweep('expire-due-encounters', 5 * MINUTE, expireDueEncounters),
+  sweep('announce-expired-approvals', 5 * MINUTE, announceExpiredApprovals),
+  sweep('hold-expired-lines', 5 * MINUTE, holdExpiredLines),
+  sweep('announce-expiring-approvals', HOUR, announceExpiringApprovals),
+  sweep('purge-exchanges', 5 * MINUTE, purgeExchanges),
+  sweep('purge-idempotency-keys', HOUR, purgeIdempotencyKeys),
+  sweep('purge-events', DAY, purgeEvents),
 ];
 
-function sweep(name: string, cron: string, work: (context: JobContext) => Promise<number>): Job {
+function sweep(name: string, interval: number, work: (context: JobContext) => Promise<number>): Job {
   const run = async (context: JobContext): Promise<number> => {
     const log = context.log.child({ job: name });
     const count = await work({ ...context, log });
     if (count > 0) log.info({ count }, 'job finished');
     return count;
   };
-  return { name, cron, run };
+  return { name, interval, run };
 }
 
 /** Removes stored objects of interrupted uploads, for which it must list the whole store. */
@@ -65,15 +68,15 @@ export async function applyRetention(context: JobContext): Promise<void> {
 /** Every job of the service. */
 export const jobs: readonly Job[] = [
   ...sweeps,
-  { name: 'remove-orphaned-objects', cron: '17 9 * * *', run: removeOrphans },
-  { name: 'apply-retention', cron: '5 10 * * *', run: applyRetention },
+  { name: 'remove-orphaned-objects', interval: DAY, run: removeOrphans },
+  { name: 'apply-retention', interval: DAY, run: applyRetention },
   // Every minute, because rows without a checkpoint could be changed undetected.
-  { name: 'seal-audit', cron: '* * * * *', run: addCheckpoints },
+  { name: 'seal-audit', interval: MINUTE, run: addCheckpoints },
 ];
 
-/** The jobs for the engine, each bound to its context. */
+/** The jobs, each bound to its context. */
 export function jobsWith(services: Omit<JobContext, 'signal'>): ScheduledJob[] {
   const { db, now, newId, randomBytes, objects, config, log } = services;
   const shared = { db, now, newId, randomBytes, objects, config, log };
-  return jobs.map(({ name, cron, run }) => ({ name, cron, run: (signal) => run({ ...shared, signal }) }));
+  return jobs.map(({ name, interval, run }) => ({ name, interval, run: (signal) => run({ ...shared, signal }) }));
 }

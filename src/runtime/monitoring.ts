@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Gauge, type Registry } from 'prom-client';
 import { freeBytes } from '../adapters/dataDir.js';
 import { createMetrics } from '../adapters/metrics/createMetrics.js';
-import { jobCounts } from '../adapters/jobs/jobQueue.js';
+import { jobCounts } from '../adapters/jobs/jobCounts.js';
 import { backupAges } from '../domain/audit/backups.js';
 import { checkpointDelay } from '../domain/audit/checkpoints.js';
 import { webhookBacklog } from '../domain/webhooks/backlog.js';

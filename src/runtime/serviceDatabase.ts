@@ -1,6 +1,5 @@
 import { isUnavailable, sqlState } from '../adapters/database/databaseErrors.js';
 import { grantServiceRights } from '../adapters/database/serviceRole.js';
-import { checkJobSchema, migrateJobSchema } from '../adapters/jobs/jobSchema.js';
 import { checkSchema, migrate } from '../adapters/database/migrations.js';
 import { messageOf } from '../failures.js';
 import { configuredDatabase, type DatabasePlace, type ServiceDatabase } from './configuredDatabase.js';
@@ -31,7 +30,7 @@ export async function withSchema(
 }
 
 /**
- * Migrates the service's and the job engine's tables, and grants the rights of the service's role.
+ * Migrates the tables, and grants the rights of the service's role.
  * @param log receives messages while a migration waits for locks
  * @returns the applied migrations. @throws Error naming a migration that fails, or that this build does not know
  */
@@ -39,12 +38,11 @@ export async function migrateDatabase(
   { ownerUrl, url }: Pick<ServiceDatabase, 'ownerUrl' | 'url'>,
   log: (message: string) => void = () => {},
 ): Promise<string[]> {
-  // Leave a newer database alone: a later build has already migrated the job engine's tables and the rights.
+  // Leave a newer database alone: a later build has already granted the rights.
   if ((await checkSchema(ownerUrl)).state === 'newer') return [];
   const applied = await migrate(ownerUrl, log);
-  const ofJobs = await migrateJobSchema(ownerUrl);
   await grantServiceRights(ownerUrl, url);
-  return [...applied, ...ofJobs];
+  return applied;
 }
 
 /**
@@ -52,14 +50,12 @@ export async function migrateDatabase(
  * @throws Error if the database has migrations that this build does not support
  */
 export async function pendingMigrations(url: string, log: (message: string) => void): Promise<string[]> {
-  const states = [await checkSchema(url), await checkJobSchema(url)];
-  const unknown = states.flatMap((schema) => (schema.state === 'unknown' ? schema.reason : []));
-  if (unknown.length > 0) throw new Error(unknown.join(' '));
-  for (const schema of states) {
-    if (schema.state !== 'newer') continue;
+  const schema = await checkSchema(url);
+  if (schema.state === 'unknown') throw new Error(schema.reason);
+  if (schema.state === 'newer') {
     log(`The database is newer than this build, which still supports it. It has ${schema.names.join(', ')}.`);
   }
-  return states.flatMap((schema) => (schema.state === 'behind' ? schema.pending : []));
+  return schema.state === 'behind' ? schema.pending : [];
 }
 
 const MIGRATE = '"scripts/ces migrate"';

@@ -69,7 +69,7 @@ describe('citus layout', () => {
     const ofPlace = (wanted: string) => tables.filter(({ place }: { place: string }) => place === wanted);
     const names = (wanted: string) => ofPlace(wanted).map(({ table }: { table: string }) => table);
     expect(names('reference')).toEqual(['ref_state', 'signing_key']);
-    expect(names('local')).toEqual(['_prisma_migrations']);
+    expect(names('local')).toEqual(['_prisma_migrations', 'job_run']);
     const after = [
       { type: 'distributed', count: ofPlace('distributed').length, groups: 1 },
       { type: 'reference', count: 2, groups: 1 },

@@ -98,7 +98,7 @@ const hostile: [name: string, message: RegExp, change: (files: Files) => unknown
   ['a row without its table', NO_NAME, (files) => replace(files, /^client\t/m, '')],
   ['a row of the audit', /No table/, (files) => addLine(files, 'audit_event\t[{}]')],
   ['a migration', /No table/, (files) => addLine(files, '_prisma_migrations\t[{}]')],
-  ['a job', NO_NAME, (files) => addLine(files, 'graphile_worker._private_jobs\t[{}]')],
+  ['a job', /No table/, (files) => addLine(files, 'job_run\t[{}]')],
   [
     "another tenant's client",
     /belongs to another tenant/,

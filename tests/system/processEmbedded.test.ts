@@ -105,7 +105,7 @@ describe('the first start without configuration', () => {
       url,
       `SELECT DISTINCT usename AS role, rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls AS is_powerful
        FROM pg_stat_activity JOIN pg_roles ON rolname = usename
-       WHERE application_name IN ('clinical-encounter-service', 'clinical-encounter-jobs')`,
+       WHERE application_name = 'clinical-encounter-service'`,
     );
     expect(sessions).toEqual([{ role: 'clinical_encounter_service', is_powerful: false }]);
     await close();

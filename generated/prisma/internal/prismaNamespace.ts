@@ -435,6 +435,7 @@ export const ModelName = {
   WebhookInbox: 'WebhookInbox',
   IdempotencyKey: 'IdempotencyKey',
   SweepFailure: 'SweepFailure',
+  JobRun: 'JobRun',
   AuditEvent: 'AuditEvent',
   AuditCounter: 'AuditCounter',
   AuditSeal: 'AuditSeal'
@@ -453,7 +454,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "tenant" | "provider" | "providerLicense" | "apiClient" | "apiClientSecret" | "clinic" | "clinicLocation" | "category" | "subcategory" | "product" | "productRx" | "productOffer" | "offerVariant" | "clinicAvailability" | "patient" | "refState" | "signingKey" | "document" | "encounter" | "encounterTreatment" | "encounterDocument" | "encounterInformation" | "encounterAddendum" | "gfeItem" | "order" | "orderLine" | "payment" | "refund" | "event" | "eventCounter" | "webhookEndpoint" | "webhookCursor" | "webhookDelivery" | "webhookInboxMessage" | "sandboxExchange" | "webhookInbox" | "idempotencyKey" | "sweepFailure" | "auditEvent" | "auditCounter" | "auditSeal"
+    modelProps: "tenant" | "provider" | "providerLicense" | "apiClient" | "apiClientSecret" | "clinic" | "clinicLocation" | "category" | "subcategory" | "product" | "productRx" | "productOffer" | "offerVariant" | "clinicAvailability" | "patient" | "refState" | "signingKey" | "document" | "encounter" | "encounterTreatment" | "encounterDocument" | "encounterInformation" | "encounterAddendum" | "gfeItem" | "order" | "orderLine" | "payment" | "refund" | "event" | "eventCounter" | "webhookEndpoint" | "webhookCursor" | "webhookDelivery" | "webhookInboxMessage" | "sandboxExchange" | "webhookInbox" | "idempotencyKey" | "sweepFailure" | "jobRun" | "auditEvent" | "auditCounter" | "auditSeal"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -3269,6 +3270,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    JobRun: {
+      payload: Prisma.$JobRunPayload<ExtArgs>
+      fields: Prisma.JobRunFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.JobRunFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobRunPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.JobRunFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobRunPayload>
+        }
+        findFirst: {
+          args: Prisma.JobRunFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobRunPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.JobRunFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobRunPayload>
+        }
+        findMany: {
+          args: Prisma.JobRunFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobRunPayload>[]
+        }
+        create: {
+          args: Prisma.JobRunCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobRunPayload>
+        }
+        createMany: {
+          args: Prisma.JobRunCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.JobRunCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobRunPayload>[]
+        }
+        delete: {
+          args: Prisma.JobRunDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobRunPayload>
+        }
+        update: {
+          args: Prisma.JobRunUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobRunPayload>
+        }
+        deleteMany: {
+          args: Prisma.JobRunDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.JobRunUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.JobRunUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobRunPayload>[]
+        }
+        upsert: {
+          args: Prisma.JobRunUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobRunPayload>
+        }
+        aggregate: {
+          args: Prisma.JobRunAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateJobRun>
+        }
+        groupBy: {
+          args: Prisma.JobRunGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.JobRunGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.JobRunCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.JobRunCountAggregateOutputType> | number
+        }
+      }
+    }
     AuditEvent: {
       payload: Prisma.$AuditEventPayload<ExtArgs>
       fields: Prisma.AuditEventFieldRefs
@@ -4246,6 +4321,17 @@ export const SweepFailureScalarFieldEnum = {
 export type SweepFailureScalarFieldEnum = (typeof SweepFailureScalarFieldEnum)[keyof typeof SweepFailureScalarFieldEnum]
 
 
+export const JobRunScalarFieldEnum = {
+  name: 'name',
+  startedAt: 'startedAt',
+  endedAt: 'endedAt',
+  failed: 'failed',
+  dueAt: 'dueAt'
+} as const
+
+export type JobRunScalarFieldEnum = (typeof JobRunScalarFieldEnum)[keyof typeof JobRunScalarFieldEnum]
+
+
 export const AuditEventScalarFieldEnum = {
   tenantId: 'tenantId',
   position: 'position',
@@ -4931,6 +5017,7 @@ export type GlobalOmitConfig = {
   webhookInbox?: Prisma.WebhookInboxOmit
   idempotencyKey?: Prisma.IdempotencyKeyOmit
   sweepFailure?: Prisma.SweepFailureOmit
+  jobRun?: Prisma.JobRunOmit
   auditEvent?: Prisma.AuditEventOmit
   auditCounter?: Prisma.AuditCounterOmit
   auditSeal?: Prisma.AuditSealOmit

@@ -697,6 +697,15 @@ CREATE TABLE sweep_failure (
   CONSTRAINT sweep_failure_pkey PRIMARY KEY (tenant_id, row_id)
 );
 
+CREATE TABLE job_run (
+  name TEXT NOT NULL,
+  started_at TIMESTAMPTZ NOT NULL,
+  ended_at TIMESTAMPTZ,
+  failed BOOLEAN NOT NULL DEFAULT false,
+  due_at TIMESTAMPTZ NOT NULL,
+  CONSTRAINT job_run_pkey PRIMARY KEY (name)
+);
+
 CREATE TABLE audit_event (
   -- '-' for rows without a tenant, which have a chain of their own.
   tenant_id TEXT NOT NULL,

@@ -17,7 +17,7 @@ case $1 in
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     psql -d "$DRILL_OWNER_URL" -v ON_ERROR_STOP=1 -qc 'SET client_min_messages = warning' \
-      -c 'DROP SCHEMA IF EXISTS public, graphile_worker CASCADE' -c 'CREATE SCHEMA public'
+      -c 'DROP SCHEMA IF EXISTS public CASCADE' -c 'CREATE SCHEMA public'
     unset DATABASE_DIRECT_URL DATABASE_OWNER_URL
     DATABASE_URL=$DRILL_OWNER_URL DATA_DIR=$work OBJECT_STORE=file ces restore --from "$BACKUP_TO"
     ;;

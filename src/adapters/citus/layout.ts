@@ -12,7 +12,7 @@ export interface PlacedTable {
 }
 
 /** Tables that stay on the coordinator: they describe the database, and no statement joins them. */
-const LOCAL = ['_prisma_migrations', 'restore_incomplete'];
+const LOCAL = ['_prisma_migrations', 'job_run', 'restore_incomplete'];
 
 /**
  * The place of each table, from the schema: a table whose primary key has `tenant_id` is distributed by it, and `tenant`

@@ -37,7 +37,7 @@ interface DatabaseOptions {
   /** Whether the URL leads to a pooler in transaction mode, which may run each transaction in another session. */
   readonly isPooled?: boolean;
   /** The pool's name in metrics. */
-  readonly pool?: 'requests' | 'webhooks';
+  readonly pool?: 'requests' | 'webhooks' | 'jobs';
 }
 
 /** Maximum of prepared statements, which cost memory per connection; the service has fewer different ones. */

@@ -5,8 +5,8 @@ import { withClient } from './withClient.js';
 export interface PlannedMigration {
   readonly migration: string;
   readonly runs: string;
-  /** `rows`: PostgreSQL's estimate, null before its first ANALYZE. `locks` is null if the migration states none. */
-  readonly locks: readonly (StatedLock & { readonly rows: number | null })[] | null;
+  /** `rows`: PostgreSQL's estimate, null before its first ANALYZE. */
+  readonly locks: readonly (StatedLock & { readonly rows: number | null })[];
 }
 
 const RUNS = { transaction: 'in a transaction', indexes: 'beside requests', batches: 'in batches' } as const;
@@ -29,13 +29,11 @@ export async function planMigrations(
       ...lock,
       rows: countOf.get(lock.table) ?? (countOf.has(lock.table) ? null : 0),
     });
-    return pending.map((name) => {
-      const sql = migrations.find((migration) => migration.name === name)?.sql;
-      // Migrations without a file here are those of the job engine.
-      if (sql === undefined) return { migration: name, runs: RUNS.transaction, locks: null };
+    const planned = migrations.filter(({ name }) => pending.includes(name));
+    return planned.map(({ name, sql }) => {
       const stated = locksOf(sql);
       const runs = [RUNS[kindOf(sql)], ...(stated?.reads?.startsWith('reads') ? [stated.reads] : [])].join(', ');
-      return { migration: name, runs, locks: stated?.locks.map(withRows) ?? null };
+      return { migration: name, runs, locks: stated?.locks.map(withRows) ?? [] };
     });
   });
 }

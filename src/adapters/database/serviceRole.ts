@@ -17,9 +17,9 @@ export async function grantServiceRights(ownerUrl: string, serviceUrl: string): 
   if (role === roleOf(ownerUrl)) return;
   await withClient({ connectionString: ownerUrl, connectionTimeoutMillis: 5_000 }, async (client) => {
     const { rows } = await client.query(
-      `SELECT FROM pg_class WHERE relnamespace IN ('public'::regnamespace, 'graphile_worker'::regnamespace)
+      `SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace
          AND relkind IN ('r', 'p', 'v') AND (NOT has_table_privilege($1, oid, 'SELECT')
-           OR relkind <> 'v' AND relname !~ 'migrations$' AND NOT (has_table_privilege($1, oid, 'INSERT')
+           OR relkind <> 'v' AND relname <> '_prisma_migrations' AND NOT (has_table_privilege($1, oid, 'INSERT')
              AND (relname ~ '${AUDIT_TABLES}' OR has_table_privilege($1, oid, 'UPDATE') AND has_table_privilege($1, oid, 'DELETE')))
            OR relname ~ '${AUDIT_TABLES}' AND has_table_privilege($1, oid, 'UPDATE, DELETE, TRUNCATE')) LIMIT 1`,
       [role],
@@ -37,23 +37,22 @@ export async function rightsOfRole({ everyTenant }: Queries): Promise<{ missing:
     SELECT coalesce(array_agg(relname::text ORDER BY relname) FILTER (WHERE NOT may_use), '{}') AS missing,
       has_schema_privilege('public', 'CREATE') OR coalesce(bool_or(may_change_audit), false) AS "isOwner"
     FROM pg_class, LATERAL (SELECT relname ~ ${AUDIT_TABLES} AS is_audit,
-        oid IN (to_regclass('public._prisma_migrations'), to_regclass('graphile_worker.migrations')) AS is_record) AS kind,
+        oid = to_regclass('public._prisma_migrations') AS is_record) AS kind,
       LATERAL (SELECT is_audit AND has_table_privilege(oid, 'UPDATE, DELETE, TRUNCATE') AS may_change_audit,
         has_table_privilege(oid, 'SELECT') AND (is_record OR has_table_privilege(oid, 'INSERT')
           AND (is_audit OR has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))) AS may_use) AS rights
-    WHERE relnamespace IN (to_regnamespace('public'), to_regnamespace('graphile_worker')) AND relkind IN ('r', 'p')`;
+    WHERE relnamespace = to_regnamespace('public') AND relkind IN ('r', 'p')`;
   return rights ?? { missing: [], isOwner: false };
 }
 
-/** Grants the rights. Turns off row level security of the job engine's tables: without policy, only owners see rows. */
 const grantsTo = (name: string, role = escapeIdentifier(name)): string => `
   BEGIN;
   SELECT pg_advisory_xact_lock(${LOCK});
   REVOKE CREATE ON SCHEMA public FROM PUBLIC;
-  GRANT USAGE ON SCHEMA public, graphile_worker TO ${role};
-  GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public, graphile_worker TO ${role};
-  GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public, graphile_worker TO ${role};
-  REVOKE INSERT, UPDATE, DELETE ON public._prisma_migrations, graphile_worker.migrations FROM ${role};
+  GRANT USAGE ON SCHEMA public TO ${role};
+  GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role};
+  GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO ${role};
+  REVOKE INSERT, UPDATE, DELETE ON public._prisma_migrations FROM ${role};
   DO $$
     DECLARE one regclass;
     BEGIN
@@ -61,9 +60,6 @@ const grantsTo = (name: string, role = escapeIdentifier(name)): string => `
         AND relname ~ '${AUDIT_TABLES}'
       LOOP
         EXECUTE format('REVOKE UPDATE, DELETE, TRUNCATE ON %s FROM %I', one, ${escapeLiteral(name)});
-      END LOOP;
-      FOR one IN SELECT oid FROM pg_class WHERE relnamespace = 'graphile_worker'::regnamespace AND relrowsecurity LOOP
-        EXECUTE format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', one);
       END LOOP;
     END
   $$;

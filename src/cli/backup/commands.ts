@@ -156,7 +156,7 @@ async function afterRows(
 ): Promise<Erasure[]> {
   await migrateDatabase(database, log);
   return recordedOn(terminal, database.ownerUrl, async (context) => {
-    await afterRestore(context, takenAt);
+    await inTransaction(context, (transaction) => skipNumbers(transaction, takenAt));
     return notErased(context, listed);
   });
 }
@@ -192,16 +192,6 @@ async function restoreKeys(terminal: CliIo, backup: BackupStore, { keys }: Manif
     throw new Error('The backup has no keys: it was made without --with-keys. Omit --with-keys here, too.');
   const write = await openedKeys(terminal, await text(backup.read(keys.file)), passphrase(terminal));
   await write();
-}
-
-/** Skips numbers that the lost database may have assigned, and unlocks jobs that its processes had begun. */
-async function afterRestore(context: DomainContext, takenAt: Date): Promise<void> {
-  await inTransaction(context, async (transaction) => {
-    await skipNumbers(transaction, takenAt);
-    await transaction.db.everyTenant.run`
-      SELECT graphile_worker.force_unlock_workers(array_agg(locked_by))
-      FROM graphile_worker.jobs WHERE locked_by IS NOT NULL HAVING count(*) > 0`;
-  });
 }
 
 /** The erasures of patients who are present, unerased, in the restored database. */
