@@ -797,7 +797,8 @@ export interface paths {
         };
         /**
          * List webhook endpoints
-         * @description Returns the endpoints of your API client. Secrets are not shown.
+         * @description Returns the endpoints of your API client, and those of deactivated clients of your tenant, which receive nothing.
+         *     Secrets are not shown.
          */
         get: operations["listWebhookEndpoints"];
         put?: never;

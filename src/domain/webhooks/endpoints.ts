@@ -45,12 +45,20 @@ const OVERLAP_MS = 24 * 60 * 60 * 1000;
 const shown = Prisma.sql`${fieldsOf('WebhookEndpoint', 'webhook_endpoint', Object.keys(shownFields))},
   types::text[] AS types`;
 
-/** The endpoints that a caller manages: its own (R-126). */
-const ownOf = ({ caller: { tenantId, apiClientId } }: Pick<LookupContext, 'caller'>) => ({ tenantId, apiClientId });
+/** The endpoints that a caller manages: its own, and those of deactivated clients (R-126), as a sandbox's fixture is. */
+const ownOf = ({ caller: { tenantId, apiClientId } }: Pick<LookupContext, 'caller'>) => ({
+  tenantId,
+  OR: [{ apiClientId }, { apiClient: { isActive: false } }],
+});
 
 /** {@link ownOf} for statements about one endpoint. */
 const one = ({ caller: { tenantId, apiClientId } }: LookupContext, id: string): Prisma.Sql => Prisma.sql`
-  webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.id = ${id}::uuid AND api_client_id = ${apiClientId}::uuid`;
+  webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.id = ${id}::uuid
+  AND (api_client_id = ${apiClientId}::uuid OR api_client_id IN (
+    SELECT id FROM api_client WHERE tenant_id = ${tenantId} AND NOT is_active))`;
+
+/** A client that changes the endpoint of a deactivated client becomes its owner, even if the other is reactivated. */
+const takingOver = (apiClientId: string): Prisma.Sql => Prisma.sql`api_client_id = ${apiClientId}::uuid`;
 
 const latestPosition = (tenantId: string): Prisma.Sql =>
   Prisma.sql`coalesce((SELECT position FROM event_counter WHERE tenant_id = ${tenantId}), 0)`;
@@ -125,8 +133,9 @@ export async function updateEndpoint(
   id: string,
   { url, types, description, status }: Schemas['WebhookEndpointPatch'],
 ): Promise<Endpoint> {
-  const { tenantId } = context.caller;
+  const { tenantId, apiClientId } = context.caller;
   const changes = [
+    takingOver(apiClientId),
     ...(url === undefined ? [] : [Prisma.sql`url = ${url}`]),
     ...(types === undefined ? [] : [Prisma.sql`types = ${types ?? []}::event_type[]`]),
     ...(description === undefined ? [] : [Prisma.sql`description = ${description}`]),
@@ -204,7 +213,7 @@ export async function rotateSecret(context: CallerContext, id: string) {
   const now = context.now();
   const previousSecretUntil = new Date(now.getTime() + OVERLAP_MS);
   await found(context.db.of(context.caller.tenantId).rows<object>`
-    UPDATE webhook_endpoint SET previous_secret = secret, previous_secret_until = ${previousSecretUntil},
+    UPDATE webhook_endpoint SET ${takingOver(context.caller.apiClientId)}, previous_secret = secret, previous_secret_until = ${previousSecretUntil},
       secret = ${secret}::bytea, updated_at = ${now}
     WHERE ${one(context, id)} RETURNING true`);
   return { secret: secretText(secret), previousSecretUntil };
