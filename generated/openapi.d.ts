@@ -4895,7 +4895,7 @@ export interface components {
         Encounter: {
             /**
              * Format: uuid
-             * @description Internal key.
+             * @description Internal key, opaque; paths name the encounter by its number.
              */
             id: string;
             /**
@@ -5585,7 +5585,7 @@ export interface components {
         Order: {
             /**
              * Format: uuid
-             * @description Internal key.
+             * @description Internal key, opaque; paths name the order by its number.
              */
             id: string;
             /** @description Number of the order. */
