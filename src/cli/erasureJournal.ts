@@ -1,7 +1,6 @@
 import { validate as isUuid } from 'uuid';
-import { open } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { makeFolder } from '../adapters/dataDir.js';
 import { readText } from './files.js';
 
 /** An entry of the journal, a file outside the database: the database's backups still contain the patient. */
@@ -13,7 +12,7 @@ export interface Erasure {
 
 /** Appends an erasure to the journal. */
 export async function noteErasure(file: string, { tenantId, patientId, erasedAt }: Erasure): Promise<void> {
-  await makeFolder(dirname(file), 0o700);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const journal = await open(file, 'a', 0o600);
   try {
     await journal.appendFile(`${JSON.stringify({ tenantId, patientId, erasedAt })}\n`);

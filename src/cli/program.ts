@@ -65,7 +65,7 @@ function jsonOf(error: unknown): object {
 export function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Manages tenants, API clients, catalogs, providers, orders, patients, webhooks, keys, the audit, ' +
+      'Manages tenants, API clients, catalogs, providers, orders, patients, keys, the audit, ' +
         'backups and the schema, and checks the installation. Works on ' +
         'the database of DATABASE_URL or, without it, on the embedded one in DATA_DIR, with and without a running server.',
     )

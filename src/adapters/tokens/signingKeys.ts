@@ -1,9 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import type { JsonWebKey, KeyObject } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { makeFolder } from '../dataDir.js';
 
 /** An ES256 key pair. Tokens name the key by its `kid`. */
 export interface SigningKey {
@@ -123,7 +122,7 @@ function isKey(key: unknown): key is StoredKey {
 
 /** Replaces the file atomically, so that concurrent readers see either the old or the new keys. */
 async function writeKeys(file: string, keys: readonly [StoredKey, ...StoredKey[]]): Promise<void> {
-  await makeFolder(dirname(file));
+  await mkdir(dirname(file), { recursive: true });
   const before = await stat(file).catch(() => null);
   // Use a unique name, so that two concurrent rotations do not write the same file.
   const draft = `${file}.${keys[0].kid}`;

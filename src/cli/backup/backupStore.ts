@@ -1,6 +1,6 @@
+import { mkdir } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { makeFolder } from '../../adapters/dataDir.js';
 import { filesIn, incomingOf } from '../../adapters/objects/fileStore.js';
 import type { StoredObjects } from '../../adapters/objects/objectStore.js';
 import { readConfig } from '../../config.js';
@@ -31,7 +31,7 @@ export async function openBackupStore(terminal: CliIo, address: string, create =
     throw new Error(`${address}: ${reasonOf(cause)}`, { cause });
   };
   if (bucket) await objects.check().catch(told);
-  else if (create) await makeFolder(incomingOf(resolve(address)), 0o700).catch(told);
+  else if (create) await mkdir(incomingOf(resolve(address)), { recursive: true, mode: 0o700 }).catch(told);
 
   return {
     address,

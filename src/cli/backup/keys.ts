@@ -1,7 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { linkSecretFile } from '../../adapters/objects/openObjectStore.js';
-import { makeFolder } from '../../adapters/dataDir.js';
 import { readConfig } from '../../config.js';
 import { nullIfMissing } from '../../failures.js';
 import type { CliIo } from '../cliIo.js';
@@ -79,7 +78,7 @@ export async function openedKeys(terminal: CliIo, text: string, secret: string):
   }
   return async () => {
     for (const { file, content } of missing) {
-      await makeFolder(dirname(file));
+      await mkdir(dirname(file), { recursive: true });
       await writeFile(file, Buffer.from(content, 'base64'), { mode: 0o600, flag: 'wx', flush: true });
     }
   };
