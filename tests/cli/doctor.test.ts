@@ -58,6 +58,14 @@ const broken: Broken[] = [
     { environment: { OBJECT_STORE: 's3' } },
   ],
   [
+    'a misspelt variable',
+    'configuration',
+    'warning',
+    /LOGLEVEL .* LOG_LEVEL\?/,
+    /configuration\.md/,
+    { environment: { LOGLEVEL: 'info' } },
+  ],
+  [
     'no limits',
     'configuration',
     'warning',

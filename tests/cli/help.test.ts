@@ -105,13 +105,13 @@ describe("the operator's program", () => {
     ]);
   });
 
-  it('warns once about RATE_LIMIT=off, as text and as JSON', async () => {
-    const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/none', RATE_LIMIT: 'off' };
+  it('warns once about a variable that is probably misspelt, as text and as JSON', async () => {
+    const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/none', LOGLEVEL: 'debug' };
     const [asText, asJson] = await Promise.all([
       runProgram(environment, 'tenant', 'list'),
       runProgram(environment, 'tenant', 'list', '--json'),
     ]);
-    expect(asText.stderr).toMatch(/^Warning: RATE_LIMIT=off: .*\nDATABASE_URL does not answer.*\n$/);
+    expect(asText.stderr).toMatch(/^Warning: LOGLEVEL .* LOG_LEVEL\?\nDATABASE_URL does not answer.*\n$/);
     const lines = asJson.stderr.trimEnd().split('\n');
     expect(lines.map((line) => Object.keys(JSON.parse(line) as object))).toEqual([['notice'], ['error']]);
   });

@@ -41,12 +41,12 @@ describe('ces', () => {
   it('colors warnings, findings, errors and wrong usage on a terminal', async () => {
     const printed: string[] = [];
     const print = (text: string): void => void printed.push(text);
-    const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/x', DATA_DIR: folder(), RATE_LIMIT: 'off' };
+    const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/x', DATA_DIR: folder(), LOGLEVEL: 'debug' };
     const color = (name: string, text: string): string => `<${name}>${text}</${name}>`;
     const terminal = { environment, out: print, err: print, color, screen: null };
     for (const args of [['doctor'], ['tenant', 'create']]) await runCommand(args, terminal);
     const text = printed.join('');
-    expect(text).toMatch(/^<yellow>Warning: RATE_LIMIT=off: .*\n<\/yellow>/);
+    expect(text).toMatch(/^<yellow>Warning: LOGLEVEL .*\n<\/yellow>/);
     for (const finding of ['<green>ok     <', '<yellow>warning<', '<red>failure<'])
       expect(text).toContain(`\n${finding}`);
     expect(text).toMatch(/<red>Failed: .*<\/red>\n<red>error: missing required argument 'name'\n<\/red>$/);

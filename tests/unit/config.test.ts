@@ -181,11 +181,42 @@ it.each([
   expect(refusalOf({ [name]: value })).toBe(`Wrong configuration: ${name} must be ${rule}.`);
 });
 
-it('a warning says that RATE_LIMIT=off is for load tests', () => {
-  expect(configWarnings({ RATE_LIMIT: 'off' })).toEqual([
-    'RATE_LIMIT=off: clients may send any number of requests. Use it for load tests only.',
-  ]);
-  expect(configWarnings({ RATE_LIMIT: 'on' })).toEqual([]);
+describe('a warning', () => {
+  it.each([
+    ['LOGLEVEL', 'LOG_LEVEL'],
+    ['log_level', 'LOG_LEVEL'],
+    ['LOG_LEVL', 'LOG_LEVEL'],
+    ['BASEURL', 'BASE_URL'],
+    ['DATABSE_URL', 'DATABASE_URL'],
+    ['Port', 'PORT'],
+    ['S3_ACESS_KEY', 'S3_ACCESS_KEY'],
+  ])('asks whether %s should be %s, and does not repeat its value', (name, meant) => {
+    expect(configWarnings({ [name]: 'secret-4711' })).toEqual([
+      `${name} is not a variable of this service: did you mean ${meant}?`,
+    ]);
+  });
+
+  it('names variables that have no effect', () => {
+    const names = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
+    expect(configWarnings({ ...s3, OBJECT_STORE: 'file', CLAMAV_ADDRESS: 'a:1' })).toEqual([
+      ...names.map((name) => `${name} has no effect without OBJECT_STORE=s3.`),
+      'CLAMAV_ADDRESS has no effect without DOCUMENT_SCANNER=clamav.',
+    ]);
+  });
+
+  it('says that RATE_LIMIT=off is for load tests', () => {
+    expect(configWarnings({ RATE_LIMIT: 'off' })).toEqual([
+      'RATE_LIMIT=off: clients may send any number of requests. Use it for load tests only.',
+    ]);
+    expect(configWarnings({ RATE_LIMIT: 'on' })).toEqual([]);
+  });
+
+  it('is not printed for correct, empty or foreign variables', () => {
+    const others = ['PATH', 'HOME', 'HOSTNAME', 'USER', 'PORTS', 'TEST_DATABASE_URL', 'AWS_REGION', 'XDG_DATA_DIRS'];
+    expect(configWarnings(Object.fromEntries(others.map((name) => [name, 'x'])))).toEqual([]);
+    const right = { ...s3, LOG_LEVEL: 'info', LOGLEVEL: 'info', BASEURL: '', CLAMAV_ADDRESS: '' };
+    expect(configWarnings(right)).toEqual([]);
+  });
 });
 
 it('the configuration names all wrong and missing variables in one error', () => {
