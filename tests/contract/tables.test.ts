@@ -7,7 +7,8 @@ import { floorOf, floors, roomOf } from '../support/floors.js';
 /** The models of each room, which alone writes their rows, apart from rooms above it and from decisions. */
 const rooms: Readonly<Record<string, readonly Prisma.ModelName[]>> = {
   sandbox: [],
-  sweeps: ['SweepFailure'],
+  // Only src/adapters/jobs names JobRun: no room but those of jobs may.
+  sweeps: ['SweepFailure', 'JobRun'],
   documents: ['Document'],
   reviews: [],
   encounters: [
