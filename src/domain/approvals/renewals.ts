@@ -62,17 +62,19 @@ export async function listRenewals(
       item.category_name AS "categoryName", item.sub_category_name AS "subCategoryName", item.decided_at AS "decidedAt",
       item.valid_until AS "validUntil", encounter.patient_id AS "patientId", encounter.clinic_id AS "clinicId",
       encounter.encounter_no AS "encounterNo", encounter.gfe_no AS "gfeNo", encounter.review_type AS "reviewType",
-      ${presentPatient} AS patient, ${presentClinic} AS clinic,
-      (SELECT json_agg(json_build_object('name', part.name, 'rx', part.rx, 'present', ${presentTreatment(tenantId)})
-          ORDER BY part.position)
-        FROM encounter_treatment AS part JOIN product AS p ON p.tenant_id = part.tenant_id AND p.id = part.product_id
-          JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
+      (SELECT ${presentPatient} FROM client
+        WHERE client.tenant_id = ${tenantId} AND client.id = encounter.patient_id) AS patient,
+      (SELECT ${presentClinic} FROM clinic
+        WHERE clinic.tenant_id = ${tenantId} AND clinic.id = encounter.clinic_id) AS clinic,
+      (SELECT json_agg(json_build_object('name', part.name, 'rx', part.rx, 'present', (
+          SELECT ${presentTreatment(tenantId)}
+          FROM product AS p JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
+          WHERE p.tenant_id = ${tenantId} AND p.id = part.product_id)) ORDER BY part.position)
+        FROM encounter_treatment AS part
         WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id
           AND part.category_id = item.category_id AND part.subcategory_id = item.subcategory_id
           AND part.decision = 'approved' AND part.ended_at IS NULL) AS covered
     FROM gfe_item AS item JOIN encounter ON encounter.tenant_id = item.tenant_id AND encounter.id = item.encounter_id
-      JOIN client ON client.tenant_id = encounter.tenant_id AND client.id = encounter.patient_id
-      JOIN clinic ON clinic.tenant_id = encounter.tenant_id AND clinic.id = encounter.clinic_id
       LEFT JOIN clinic_location AS place ON place.tenant_id = encounter.tenant_id
         AND place.clinic_id = encounter.clinic_id AND place.is_primary
     WHERE item.tenant_id = ${tenantId} AND item.status = 'approved' AND item.valid_until > ${now}
