@@ -155,8 +155,13 @@ export const operations: readonly BenchOperation[] = [
     request: () => get('/renewals?expiring_before=2100-01-01'),
     plain: (query, { tenantId }) =>
       query(
-        `SELECT i.*, e.patient_id, e.encounter_no, e.gfe_no FROM gfe_item i
+        `SELECT i.*, e.patient_id, e.encounter_no, e.gfe_no, u.date_of_birth, u.account_is_active, (
+           SELECT json_agg(json_build_object('id', p.id, 'name', t.name, 'rx', t.rx, 'is_active', p.is_active))
+           FROM encounter_treatment t JOIN product p ON p.tenant_id = t.tenant_id AND p.id = t.product_id
+           WHERE t.tenant_id = $1 AND t.encounter_id = e.id AND t.decision = 'approved') AS treatments
+         FROM gfe_item i
          JOIN encounter e ON e.tenant_id = i.tenant_id AND e.id = i.encounter_id
+         JOIN client u ON u.tenant_id = e.tenant_id AND u.id = e.patient_id
          WHERE i.tenant_id = $1 AND i.status = 'approved'
            AND i.valid_until > now() AND i.valid_until < '2100-01-01' AND NOT EXISTS (
              SELECT FROM encounter n JOIN gfe_item s ON s.tenant_id = n.tenant_id AND s.encounter_id = n.id

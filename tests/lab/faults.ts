@@ -134,7 +134,7 @@ export const faults: readonly Fault[] = [
     begin({ databaseUrl }) {
       const client = new Client({ connectionString: databaseUrl(), application_name: 'lab' });
       const connected = client.connect();
-      const timer = setInterval(() => void client.query(SESSIONS), SESSIONS_MS);
+      const timer = setInterval(() => void client.query(SESSIONS).catch(nothing), SESSIONS_MS);
       return async () => {
         clearInterval(timer);
         await connected;

@@ -70,7 +70,8 @@ export function approvalFaults(encounter: Schemas['Encounter'], orders: readonly
       return [
         ...(hold !== null && hasLeft ? [`the held line of ${treatmentId} has left`] : []),
         ...(hasEnded && !isStopped ? [`${treatmentId} is ${item.status}, but its line is not held`] : []),
-        ...(item?.status === 'revoked' && hasLeft && recalledAt === null
+        // Of several treatments, a later decision may have ended that one before.
+        ...(item?.status === 'revoked' && item.treatmentIds.length === 1 && hasLeft && recalledAt === null
           ? [`${treatmentId} has left and is revoked, but not recalled`]
           : []),
       ];

@@ -104,6 +104,13 @@ function faults(life: Life): string[] {
       ...order.lines.flatMap((line) =>
         ended.includes(line.productId) && isWaiting(line) ? [`${line.productId} has ended, but is not held`] : [],
       ),
+      ...order.lines.flatMap(({ productId, status, recalledAt }) => {
+        const isRevoked = encounter.treatments.some(
+          (one) => one.productId === productId && one.endReason === 'revoked',
+        );
+        const isLost = isRevoked && ['shipped', 'delivered'].includes(status) && recalledAt === null;
+        return isLost ? [`${productId} has left and is revoked, but not recalled`] : [];
+      }),
       ...encounter.gfeItems.flatMap(({ status, categoryId, validUntil }) => {
         const own = encounter.treatments.filter((one) => one.categoryId === categoryId && one.decision === 'approved');
         // What time has ended before stays as it is.
