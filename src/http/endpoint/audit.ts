@@ -20,10 +20,13 @@ export interface AuditRule {
   /** The patient whom the request names. */
   readonly patientOf: FindId;
   readonly reviewerOf: FindId;
+  /** Whether a successful response can name a patient. To walk through others, such as long lists of products, takes time. */
+  readonly namesPatients: boolean;
 }
 
 /** The names of the contract for the id of a patient. */
 const PATIENT_NAMES: ReadonlySet<string> = new Set(['patientId', 'user_id', 'existing_user_id']);
+const SCHEMA_OF_PATIENT = new RegExp(`"(${[...PATIENT_NAMES].join('|')})":`);
 
 const LOCATION = /^(path|query|body|response)(\.\w+)+$/;
 
@@ -36,6 +39,7 @@ export function auditRule({ operationId = '', security = [], ...operation }: Ope
   const patientAt = finder(operationId, patient);
   return {
     resource,
+    namesPatients: SCHEMA_OF_PATIENT.test(JSON.stringify(operation.responses)),
     idOf: finder(operationId, id),
     reviewerOf: finder(operationId, reviewer),
     patientOf(parts) {
@@ -75,7 +79,7 @@ export function requestAudit(
       const parts = { response: body, ...request };
       const named = rule?.patientOf(parts) ?? this.patientId;
       const patientIds = new Set(named === null ? [] : [named]);
-      addPatients(body, patientIds);
+      if (rule?.namesPatients === true || status >= 400) addPatients(body, patientIds);
       return {
         ...emptyRow,
         at: now(),
