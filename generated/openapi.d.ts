@@ -4932,7 +4932,7 @@ export interface components {
              * @example TX
              */
             patientState: string | null;
-            /** @description The US state whose license the review needs, as a two-letter code: `patientState`, else that of the patient's `gfeStateId`, else of its `stateId`, else of the clinic's primary location. Taken at the creation, and anew by claim and review. Null if the patient names a state that is unknown. */
+            /** @description The US state whose license the review needs, as a two-letter code: `patientState`, else that of the patient's `gfeStateId`, else of its `stateId`, else of the clinic's primary location. Determined at creation, again at each claim and at the review. Null if the patient names a state that is unknown. */
             reviewState: string | null;
             /** @description As sent, or null. */
             additionalNotes: string | null;

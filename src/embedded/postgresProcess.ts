@@ -108,11 +108,15 @@ export async function stopPostgres(
   }
 }
 
-/** Removes a lock file whose process id now belongs to another program or cluster: PostgreSQL would refuse to start. */
+/**
+ * Removes a lock file whose process id now belongs to another program or cluster: PostgreSQL would refuse to start. The
+ * file of a dead process stays, because PostgreSQL examines it for sessions that survived.
+ */
 async function removeStaleLock(cluster: Cluster): Promise<void> {
   const lock = join(cluster.pgdata, 'postmaster.pid');
   const pid = Number(((await readOptional(lock)) ?? '').split('\n')[0]);
-  if (platform() === 'linux' && pid > 0 && !(await isPostgres(cluster, pid))) await rm(lock, { force: true });
+  if (platform() !== 'linux' || !(pid > 0) || !exists(pid)) return;
+  if (!(await isPostgres(cluster, pid))) await rm(lock, { force: true });
 }
 
 /** Whether the process is a PostgreSQL of this cluster, not a zombie or a program that got the same id. */

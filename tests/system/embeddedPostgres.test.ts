@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { openEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { errorCode } from '../../src/failures.js';
-import { temporaryDataDir } from '../support/postgres.js';
+import { adminUrl, temporaryDataDir } from '../support/postgres.js';
 
 const open: { close(): Promise<void> }[] = [];
 const settings = { fsync: 'off' };
@@ -197,12 +197,19 @@ describe('after a crash', () => {
     expect(await isGone(first.url)).toBe(true);
   });
 
-  it('the next server starts although the recorded process id belongs to another process', async () => {
+  const otherPostgres = async (): Promise<unknown> => {
+    const [[file] = []] = await query(adminUrl(), `SELECT pg_read_file('postmaster.pid')`);
+    return String(file).split('\n')[0];
+  };
+  it.each([
+    ['program', async () => process.pid],
+    ['PostgreSQL', otherPostgres],
+  ])('the next server starts although the recorded process id belongs to another %s', async (_what, pid) => {
     const first = await elsewhere('server');
     const lock = join(dataDir, 'postgres', 'data', 'postmaster.pid');
     const content = await readFile(lock, 'utf8');
     await first.close();
-    await writeFile(lock, content.replace(/^\d+/, String(process.pid)));
+    await writeFile(lock, content.replace(/^\d+/, String(await pid())));
     expect(await here('server')).toMatchObject({ started: true });
   });
 });

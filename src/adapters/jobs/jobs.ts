@@ -105,7 +105,7 @@ async function claim(
   running: ReadonlyMap<string, unknown>,
 ): Promise<ScheduledJob[]> {
   const names = jobs.map(({ name }) => name);
-  // The row of a job that no process has any more would be due for ever.
+  // Delete the rows of jobs that no longer exist, which doctor and metrics would show as late.
   const claimed = await everyTenant.rows<{ name: string }>`
     WITH obsolete AS (DELETE FROM job_run WHERE name <> ALL (${names}) AND due_at < now() - interval '5 minutes')
     INSERT INTO job_run (name, started_at, due_at)

@@ -75,7 +75,7 @@ export function decideClaim(
   const actor = actorOf(at, before, { reviewerRef });
   nextState(before.status, event, actor);
   requireLicense(state, before, now);
-  // Claimable from creation means claimable now, whatever our clock says: the clocks of servers differ.
+  // The clocks of servers differ, so do not compare an encounter that is claimable from its creation on with the present time.
   const { claimableFrom, createdAt } = before;
   if (event === 'claim' && claimableFrom > createdAt && now < claimableFrom) {
     throw new Problem('not_due', undefined, { extra: { claimableFrom: claimableFrom.toISOString() } });

@@ -104,7 +104,7 @@ it('createEncounter takes the review state from the patient, else from the clini
   );
 });
 
-it('claimEncounter takes the review state anew, because the patient may have moved', async () => {
+it('claimEncounter checks the license in the state to which the patient has moved since the creation', async () => {
   const patientId = await newPatient(harness, partner);
   const { encounter_id } = await newEncounter(harness, partner, { patientId });
   await harness.domain.db.prisma.patient.updateMany({
