@@ -11,7 +11,7 @@ const FORMAT = `
 The file is JSON with any of "clinics", "pharmacies", "categories" and "products"; see prisma/demo/harbor.json.
 The import creates or updates the elements of the file and replaces all their locations, variants and availability;
 it leaves other elements unchanged. Importing a file twice changes nothing.
-{ "sku": "…", "isDeleted": true } deletes a product. An optional "id" renames a stored element or sets the id of
+"isDeleted": true deletes a product, false restores it. An optional "id" renames a stored element or sets the id of
 a new one.`;
 
 export function addCatalogCommands(program: Command, terminal: CliIo): void {
@@ -31,10 +31,10 @@ export function addCatalogCommands(program: Command, terminal: CliIo): void {
 }
 
 function reportTable(report: CatalogReport): string {
-  const rows = Object.entries(report).map(([kind, { created, updated, deleted, unchanged }]) => {
-    return [kind, ...[created, updated, deleted, unchanged].map(String)];
+  const rows = Object.entries(report).map(([kind, { created, updated, unchanged }]) => {
+    return [kind, ...[created, updated, unchanged].map(String)];
   });
-  return table(['', 'CREATED', 'UPDATED', 'DELETED', 'UNCHANGED'], rows);
+  return table(['', 'CREATED', 'UPDATED', 'UNCHANGED'], rows);
 }
 
 /** A progress bar on a terminal; draws nothing if the stream is null, for files and pipes. */

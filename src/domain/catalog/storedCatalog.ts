@@ -34,9 +34,6 @@ export function clinicKey({ legalName, email }: { readonly legalName: string; re
   return `${legalName}\n${email}`.toLowerCase();
 }
 
-/** The key of a deleted product. Its line break occurs in no file's sku, so only the product's id restores it. */
-export const deletedKey = (sku: string): string => `\n${sku}`;
-
 export function storedRows(catalog: StoredCatalog): Record<Kind, Row[]> {
   const stored = (row: { readonly id: string }, parent: string, key: string): Row => {
     return { id: row.id, parent, key, columns: row };
@@ -47,7 +44,7 @@ export function storedRows(catalog: StoredCatalog): Record<Kind, Row[]> {
     category: catalog.category.map((row) => stored(row, '', row.categoryName)),
     subcategory: catalog.subcategory.map((row) => stored(row, row.categoryId, row.subCategoryName)),
     pharmacy: pharmaciesOf(catalog.product).map((row) => stored(row, '', row.name)),
-    product: catalog.product.map((row) => stored(row, '', row.isDeleted ? deletedKey(row.sku) : row.sku)),
+    product: catalog.product.map((row) => stored(row, '', row.sku)),
     prescription: catalog.prescription.map((row) => stored(row, row.productId, '')),
     offer: catalog.offer.map((row) => stored(row, row.productId, '')),
     variant: catalog.variant.map((row) => stored(row, row.productOfferId, row.sku)),

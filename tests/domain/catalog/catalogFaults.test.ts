@@ -22,7 +22,6 @@ const sameAs = (kind: string, pointer: string) => new RegExp(`is the same ${kind
 
 const clinicTwice = { clinics: [clinic(), clinic({ legalName: 'AUSTIN, pllc' })] };
 const categoryTwice = { ...sample(), categories: [...sample().categories, sample().categories[0]] };
-const unknownSku = { products: [{ sku: 'NONE', isDeleted: true }] };
 const locationTwice = [location(), location({ isPrimary: false })];
 
 /** Name, catalog, pointer, message, start of the text at the position. */
@@ -53,8 +52,8 @@ const cases: Case[] = [
     ['a name with white space around it', { legalName: 'Austin ' }, '/legalName', line, '"Austin "'],
     ['a name of 256 characters', { legalName: 'a'.repeat(256) }, '/legalName', line, '"aaa'],
     ['a name on two lines', { legalName: 'a\nb' }, '/legalName', line, '"a\\nb"'],
-    ['U+0000', { metadata: { note: 'a\u0000' } }, '/metadata/note', /U\+0000/, '"a\\u0000"'],
-    ['half a surrogate pair', { metadata: { 'a/b': '\ud800' } }, '/metadata/a~1b', /surrogate/, '"\\ud800"'],
+    ['an unknown member with a slash', { 'a/b': 1 }, '/a~1b', /not a member/, '"a/b"'],
+    ['half a surrogate pair in a name', { displayName: '\ud800' }, '/displayName', line, '"\\ud800"'],
     ['metadata that is a text', { metadata: 'x' }, '/metadata', /must be object,null/, '"x"'],
   ]),
   ...ofPart('/clinics/0/locations/0', withLocation, [
@@ -100,9 +99,10 @@ const cases: Case[] = [
     sameAs('product', '/products/0'),
     '{',
   ],
-  ['the deletion of an unknown sku', unknownSku, '/products/0/sku', /not the sku of a stored product/, '"NONE"'],
   ...ofPart('/products/0', withProduct, [
     ['a description of 2001 characters', { description: 'a'.repeat(2001) }, '/description', /at most 2000/, '"aaa'],
+    ['U+0000', { description: 'a\u0000' }, '/description', /U\+0000/, '"a\\u0000"'],
+    ['half a surrogate pair', { description: '\ud800' }, '/description', /surrogate/, '"\\ud800"'],
     ['an image without an http URL', { imageUrl: 'ftp://x.example/a' }, '/imageUrl', /http or https/, '"ftp:'],
     ['a mistyped member', { descripton: 'x' }, '/descripton', /not a member/, '"descripton"'],
     ['a negative age', { minAge: -1 }, '/minAge', /years from 0 to 120/, '-1'],

@@ -10,8 +10,8 @@ import { createTestDatabase } from '../../support/postgres.js';
 import { write } from './catalogSample.js';
 
 /** The counts of one kind of element in a report. */
-export function counts(created: number, updated: number, unchanged: number, deleted = 0): CatalogReport['products'] {
-  return { created, updated, deleted, unchanged };
+export function counts(created: number, updated: number, unchanged: number): CatalogReport['products'] {
+  return { created, updated, unchanged };
 }
 
 /** The report of an import of the sample that changes no row. */

@@ -4,11 +4,16 @@ import type { FromSchema } from 'json-schema-to-ts';
 const name = {
   type: 'string',
   maxLength: 255,
-  pattern: '^(?!\\s)[^\\u0000-\\u001F\\u007F]+(?<!\\s)$',
+  pattern: '^(?!\\s)[^\\u0000-\\u001F\\u007F\\p{Cs}]+(?<!\\s)$',
   description: 'must be a text of 1 to 255 characters on one line, without surrounding white space',
 } as const;
-const text = { type: 'string', maxLength: 2000, description: 'must be a text of at most 2000 characters' } as const;
-const note = { type: 'string', maxLength: 255, description: 'must be a text of at most 255 characters' } as const;
+const text = (maxLength: number) =>
+  ({
+    type: 'string',
+    maxLength,
+    pattern: '^[^\\u0000\\p{Cs}]*$',
+    description: `must be a text of at most ${maxLength} characters, without U+0000 and halves of surrogate pairs`,
+  }) as const;
 const money = {
   type: 'string',
   pattern: '^\\d{1,10}(\\.\\d{1,2})?$',
@@ -105,7 +110,7 @@ const productRx = element(
     rxNumber: orNull(name),
     drugForm: orNull(name),
     drugStrength: orNull(name),
-    directions: orNull(note),
+    directions: orNull(text(255)),
     refills: count,
     rxType: orNull(name),
     deaScheduleId: uuid,
@@ -117,7 +122,7 @@ const productRx = element(
     daw: orNull(name),
     requestedBy: orNull(name),
     refrigerationTypeId: uuid,
-    notes: orNull(note),
+    notes: orNull(text(255)),
   },
 );
 
@@ -141,12 +146,12 @@ const productOffer = element(['price', 'qty', 'qtyAlert', 'shippingType', 'shipp
   offerVariants: optionalList(variant),
 });
 
-const treatment = element(
+const product = element(
   ['sku', 'name', 'unitPrice', 'pharmacy', 'productId', 'category', 'subcategory', 'productOffer'],
   {
     sku: name,
     name,
-    description: { ...text, default: '' },
+    description: { ...text(2000), default: '' },
     unitPrice: money,
     isActive: flag(true),
     isDeleted: flag(false),
@@ -170,14 +175,6 @@ const treatment = element(
   },
 );
 
-/** Schema of a product. One to be deleted needs only its sku. */
-const product = {
-  ...treatment,
-  required: ['sku'],
-  if: { properties: { isDeleted: { const: true } }, required: ['isDeleted'] },
-  else: { required: treatment.required },
-} as const;
-
 /** JSON Schema 2020-12 of a catalog file. Products name pharmacy, category and clinics, so a file may omit ids. */
 export const catalogSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -193,10 +190,5 @@ export const catalogSchema = {
 } as const;
 
 /** A valid file with the schema's defaults filled in. */
-export type Catalog = Omit<FromSchema<typeof catalogSchema>, 'products'> & {
-  readonly products: readonly CatalogProduct[];
-};
-export type CatalogTreatment = FromSchema<typeof treatment> & { readonly isDeleted: false };
-export type CatalogProduct =
-  | CatalogTreatment
-  | { readonly id?: string; readonly sku: string; readonly isDeleted: true };
+export type Catalog = FromSchema<typeof catalogSchema>;
+export type CatalogProduct = Catalog['products'][number];

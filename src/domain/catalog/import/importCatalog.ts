@@ -18,7 +18,7 @@ const reported = {
   products: 'product',
 } as const;
 
-type Counts = Readonly<Record<Change['state'], number>>;
+type Counts = Readonly<Record<'created' | 'updated' | 'unchanged', number>>;
 export type CatalogReport = Readonly<Record<keyof typeof reported, Counts>>;
 
 /** Called with the number of rows written so far, and of all rows to write. */
@@ -62,7 +62,7 @@ export function decideImport(
 /** A file without its faulty products, to find the faults of the others; undefined if a fault concerns other elements. */
 function withoutFaultyProducts({ faults, document }: FaultyFile) {
   const faulty = new Set(faults.map(({ pointer }) => /^\/products\/(\d+)/.exec(pointer)?.[1]));
-  if (faulty.has(undefined)) return undefined;
+  if (!document || faulty.has(undefined)) return undefined;
   const catalog = document.value as Catalog;
   const places = [...catalog.products.keys()].filter((index) => !faulty.has(String(index)));
   /** The text with its pointers changed to those of the whole file. */
@@ -91,9 +91,8 @@ export async function writeCatalog(
 }
 
 function countsOf(changes: readonly Change[]): Counts {
-  const counts = { created: 0, updated: 0, deleted: 0, unchanged: 0 };
-  for (const { state } of changes) counts[state] += 1;
-  return counts;
+  const countOf = (wanted: keyof Counts) => changes.filter(({ state }) => state === wanted).length;
+  return { created: countOf('created'), updated: countOf('updated'), unchanged: countOf('unchanged') };
 }
 
 /** Writes each table in a few statements: deletions first, children before parents; then rows, parents first. */
@@ -107,7 +106,7 @@ async function writePlan({ db, now }: TransactionContext, tenantId: string, plan
   }
   const deletions = tables.toReversed().flatMap(({ kind, table }) => {
     const ids = plan[kind].filter(({ state }) => state === 'deleted').map(({ id }) => id);
-    return batches(ids, (part) => deletion(table, part, tenantId, at));
+    return batches(ids, (part) => deletion(table, part, tenantId));
   });
   const upserts = tables.flatMap(({ kind, table }) => {
     const written = plan[kind].filter(({ state }) => state === 'created' || state === 'updated');
@@ -136,10 +135,6 @@ function upsert(table: string, rows: readonly object[]): Prisma.Sql {
   return Prisma.sql`${insertion(table, rows)} ON CONFLICT (tenant_id, id) DO UPDATE SET ${fromExcluded(updated)}`;
 }
 
-/** The statement that deletes rows. Products are only marked as deleted, because encounters refer to them. */
-function deletion(table: string, ids: readonly string[], tenantId: string, now: Date): Prisma.Sql {
-  const where = Prisma.sql`WHERE tenant_id = ${tenantId} AND id = ANY(${[...ids]}::uuid[])`;
-  return table === 'product'
-    ? Prisma.sql`UPDATE product SET is_deleted = true, updated_at = ${now} ${where}`
-    : Prisma.sql`DELETE FROM ${identifier(table)} ${where}`;
+function deletion(table: string, ids: readonly string[], tenantId: string): Prisma.Sql {
+  return Prisma.sql`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND id = ANY(${[...ids]}::uuid[])`;
 }

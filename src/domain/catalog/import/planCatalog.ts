@@ -1,7 +1,7 @@
 import { canonicalUuid } from '../../transactions/uuid.js';
 import { deaScheduleOf, refillFault, type DeaSchedule } from '../deaSchedules.js';
-import { clinicKey, deletedKey } from '../storedCatalog.js';
-import type { Catalog, CatalogProduct, CatalogTreatment } from './catalogSchema.js';
+import { clinicKey } from '../storedCatalog.js';
+import type { Catalog, CatalogProduct } from './catalogSchema.js';
 import { matchRows, nameOf, partsOf } from './matchRows.js';
 import type { Change, Kind, Place, Planning, Row } from './matchRows.js';
 
@@ -34,7 +34,7 @@ export function planCatalog(planning: Planning, catalog: Catalog): CatalogPlan {
       change.state === 'unchanged' && touched.has(change.id) ? { ...change, state: 'updated' } : change,
     );
   }
-  return { ...plan, product: [...plan.product, ...deletions(planning, catalog)] };
+  return plan;
 }
 
 function matchGroups(planning: Planning, catalog: Catalog) {
@@ -61,7 +61,7 @@ function matchGroups(planning: Planning, catalog: Catalog) {
   });
   const pharmacies = partsOf(root, 'pharmacies', (all) => all.pharmacies);
   const pharmacy = matchRows(planning, 'pharmacy', pharmacies, ({ element }) => ({ key: element.name }));
-  const used = new Set(catalog.products.map((product) => (product.isDeleted ? undefined : product.pharmacy)));
+  const used = new Set(catalog.products.map((product) => product.pharmacy));
   for (const { state, key, pointer } of pharmacy) {
     // A new pharmacy must be used by a product, because only products store pharmacies.
     if (state === 'created' && !used.has(key))
@@ -75,7 +75,7 @@ type Groups = ReturnType<typeof matchGroups>;
 function matchProducts(planning: Planning, catalog: Catalog, groups: Groups) {
   const references = referencesTo(planning, groups);
   const places = partsOf([{ element: catalog, pointer: '', id: '' }], 'products', ({ products }) => products);
-  const product = matchRows(planning, 'product', places.filter(isTreatment), (place) => {
+  const product = matchRows(planning, 'product', places, (place) => {
     const { sku: key, productId: externalCode, pharmacy: pharmacyName } = place.element;
     const synchronousOnly = place.element.synchronousOnly || scheduleOf(place.element.productRx) !== null;
     return { key, externalCode, pharmacyName, synchronousOnly, ...references.ofProduct(place) };
@@ -113,12 +113,8 @@ function matchProducts(planning: Planning, catalog: Catalog, groups: Groups) {
   };
 }
 
-function scheduleOf(rx: CatalogTreatment['productRx']): DeaSchedule | null {
+function scheduleOf(rx: CatalogProduct['productRx']): DeaSchedule | null {
   return deaScheduleOf(rx && { deaScheduleId: canonicalUuid(rx.deaScheduleId) });
-}
-
-function isTreatment(place: Place<CatalogProduct>): place is Place<CatalogTreatment> {
-  return !place.element.isDeleted;
 }
 
 /** Resolves the names in products to rows of the catalog as it will be after the import. */
@@ -131,7 +127,7 @@ function referencesTo({ stored, fault }: Planning, groups: Groups) {
     new Map(merged(stored[kind], groups[kind]).map((row) => [nameOf(row), row.id]));
   const ids = { pharmacy: idsOf('pharmacy'), category: idsOf('category'), subcategory: idsOf('subcategory') };
   return {
-    ofProduct({ element, pointer }: Place<CatalogTreatment>) {
+    ofProduct({ element, pointer }: Place<CatalogProduct>) {
       const idOf = (kind: keyof typeof ids, where: string, parent = ''): string => {
         const id = ids[kind].get(nameOf({ parent, key: element[kind] }));
         if (id === undefined) fault(`${pointer}/${kind}`, `is not a ${kind} ${where}`);
@@ -162,20 +158,4 @@ function referencesTo({ stored, fault }: Planning, groups: Groups) {
 function merged(stored: readonly Row[], matches: readonly Row[]): Row[] {
   const found = new Set(matches.map(({ id }) => id));
   return [...stored.filter(({ id }) => !found.has(id)), ...matches];
-}
-
-function deletions({ stored, fault }: Planning, { products }: Catalog): Change[] {
-  const ids = new Map(stored.product.map(({ key, id }) => [key, id]));
-  return products.flatMap(({ id: given, sku, isDeleted }, index): Change[] => {
-    if (!isDeleted) return [];
-    const pointer = `/products/${index}`;
-    const id = ids.get(sku);
-    if (id === undefined && !ids.has(deletedKey(sku)))
-      fault(`${pointer}/sku`, 'is not the sku of a stored product, so it cannot be deleted');
-    if (id !== undefined && given !== undefined && canonicalUuid(given) !== id) {
-      fault(`${pointer}/id`, `contradicts the stored product of this sku, which has the id ${id}`);
-    }
-    const state = id === undefined ? 'unchanged' : 'deleted';
-    return [{ pointer, id: id ?? '', parent: '', key: sku, columns: {}, state }];
-  });
 }

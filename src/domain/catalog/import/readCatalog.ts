@@ -20,17 +20,18 @@ export interface Faults {
   readonly faults: readonly JsonFault[];
 }
 
-/** A file with faults; the document has its value, with the defaults of the schema. */
+/** A file with faults; the document, if the file is JSON, has its value with the defaults of the schema. */
 export interface FaultyFile extends Faults {
-  readonly document: JsonDocument;
+  readonly document?: JsonDocument;
 }
 
 export function readFile<T>(text: string, valid: ValidateFunction<T>): ValidFile<T> | FaultyFile {
   const document = parseJson(text);
+  if ('message' in document) return { faults: [document] };
   const { value } = document;
-  if (value === undefined) return { faults: document.faults, document };
-  if (valid(value) && document.faults.length === 0) return { value, document };
-  return { faults: inFileOrder([...document.faults, ...schemaFaults(document, valid.errors ?? [])]), document };
+  return valid(value)
+    ? { value, document }
+    : { faults: inFileOrder(schemaFaults(document, valid.errors ?? [])), document };
 }
 
 export function inFileOrder(faults: readonly JsonFault[]): JsonFault[] {
