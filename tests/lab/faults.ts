@@ -31,7 +31,6 @@ const replaceAll = async (world: World, signal: NodeJS.Signals): Promise<End> =>
   for (const index of world.entrances.keys()) await world.replace(index, signal);
   return nothing;
 };
-const mendAll = (proxies: readonly Proxy[]): Promise<unknown> => Promise.all(proxies.map((proxy) => proxy.mend()));
 const watch = (proxies: readonly Proxy[], watching: Parameters<Proxy['watch']>[0]): End => {
   for (const proxy of proxies) proxy.watch(watching);
   return () => proxies.forEach((proxy) => proxy.watch(null));
@@ -89,10 +88,11 @@ export const faults: readonly Fault[] = [
     name: 'primary killed, standby promoted',
     callersSee: '503',
     isPossible: hasStandby,
-    async begin({ cluster }) {
+    async begin({ cluster, ways, databaseUrl }) {
       const { replication } = cluster.postgres;
       await replication?.primary().stop('SIGKILL');
       await replication?.promote();
+      for (const way of ways) way.retarget(databaseUrl());
       return () => replication?.rebuildStandby();
     },
   },
@@ -145,20 +145,20 @@ export const faults: readonly Fault[] = [
   {
     name: 'a server cut off from PostgreSQL',
     callersSee: '503',
-    begin({ ways: [ways = []] }) {
-      for (const way of ways) way.hang();
-      return () => mendAll(ways);
+    begin({ ways: [way] }) {
+      way?.hang();
+      return () => way?.mend();
     },
   },
   {
     name: 'connections to PostgreSQL reset',
     callersSee: '503',
-    begin: ({ ways }, random) => watch(ways.flat(), cutSome(random, 0.03)),
+    begin: ({ ways }, random) => watch(ways, cutSome(random, 0.03)),
   },
   {
     name: 'connections reset at COMMIT',
     callersSee: '503',
-    begin: ({ ways }, random) => watch(ways.flat(), cutCommits(random)),
+    begin: ({ ways }, random) => watch(ways, cutCommits(random)),
   },
   {
     name: 'connections of clients reset',
@@ -169,7 +169,7 @@ export const faults: readonly Fault[] = [
     name: 'latency',
     callersSee: 'nothing',
     begin({ ways, entrances }, random) {
-      const slow = (ms: number): void => [...ways.flat(), ...entrances].forEach((proxy) => proxy.slow(ms));
+      const slow = (ms: number): void => [...ways, ...entrances].forEach((proxy) => proxy.slow(ms));
       slow(10 + random.int(40));
       return () => slow(0);
     },

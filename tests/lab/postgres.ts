@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { protectedUrl } from '../../src/adapters/database/databaseUrl.js';
 import { prepareCluster } from '../../src/embedded/postgresCluster.js';
 import { startPostgres, type RunningPostgres } from '../../src/embedded/postgresProcess.js';
 import { startCitus, type CitusCluster } from '../support/citusCluster.js';
@@ -13,10 +12,8 @@ import { startReplication, type Replication } from '../support/replication.js';
 
 /** PostgreSQL whose processes tests kill, stop and start again. */
 export interface Postgres {
-  /** Of the primary and of its standby. They keep their ports. */
-  readonly ports: readonly number[];
-  /** The superuser's URL of a database, by default directly at the primary's port. */
-  url(database: string, ports?: readonly number[]): string;
+  /** The superuser's URL of a database, directly at the primary's port. */
+  url(database: string): string;
   /** Sends a signal to all processes of the primary. */
   signal(name: NodeJS.Signals): Promise<void>;
   /** Starts those servers that have ended. */
@@ -40,12 +37,8 @@ async function signalAll(pid: number, name: NodeJS.Signals): Promise<void> {
   }
 }
 
-/** The URL with other ports, of which the service chooses the one that accepts changes. */
-function urlWith(url: string, database: string, ports: readonly number[]): string {
-  const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',');
-  const several = ports.length > 1 ? '?target_session_attrs=read-write' : '';
-  return protectedUrl('DATABASE_URL', url.replace(/[^@/]+\/[^/]*$/, `${hosts}/${database}${several}`));
-}
+/** The URL with the name of another database. */
+const urlWith = (url: string, database: string): string => url.replace(/[^/]*$/, database);
 
 /** The embedded PostgreSQL. It survives the kill of its processes, but not of the machine, so it does not sync. */
 export async function startAlone(folder: string | undefined): Promise<Postgres> {
@@ -65,9 +58,8 @@ export async function startAlone(folder: string | undefined): Promise<Postgres> 
   let running = await start();
   const hasEnded = (): boolean => [running.process?.exitCode, running.process?.signalCode].some((code) => code != null);
   return {
-    ports: [port],
     replication: undefined,
-    url: (database, ports = [port]) => urlWith(running.url, database, ports),
+    url: (database) => urlWith(running.url, database),
     async signal(name) {
       await signalAll(running.pid, name);
       if (name === 'SIGKILL' && running.process && !hasEnded()) await once(running.process, 'exit');
@@ -82,11 +74,9 @@ export async function startAlone(folder: string | undefined): Promise<Postgres> 
 /** Debian's PostgreSQL with a synchronous standby. */
 export async function startPair(folder: string | undefined): Promise<Postgres> {
   const replication = await startReplication(folder);
-  const ports = [replication.primary().port, replication.standby().port];
   return {
-    ports,
     replication,
-    url: (database, some = [replication.primary().port]) => urlWith(replication.primary().url, database, some),
+    url: (database) => urlWith(replication.primary().url, database),
     async signal(name) {
       await signalAll(replication.primary().pid() ?? 0, name);
       if (name === 'SIGKILL') await replication.primary().stop(name);
@@ -104,10 +94,9 @@ export async function startCluster(folder: string | undefined): Promise<Postgres
   const citus = await startCitus(folder);
   const { coordinator, workers } = citus;
   return {
-    ports: [coordinator.port],
     replication: undefined,
     citus,
-    url: (database, ports = [coordinator.port]) => urlWith(coordinator.url('postgres'), database, ports),
+    url: (database) => coordinator.url(database),
     async signal(name) {
       await signalAll(coordinator.pid() ?? 0, name);
       if (name === 'SIGKILL') await coordinator.stop(name);

@@ -28,8 +28,8 @@ export interface World {
   readonly addresses: readonly string[];
   /** Before each server. */
   readonly entrances: readonly Proxy[];
-  /** From each server to the servers of PostgreSQL. */
-  readonly ways: readonly (readonly Proxy[])[];
+  /** From each server to PostgreSQL; after a promotion, to the new primary. */
+  readonly ways: readonly Proxy[];
   /** Between the servers and S3, or undefined. */
   readonly store: Proxy | undefined;
   /** Between the servers and Redis, or undefined. */
@@ -96,7 +96,7 @@ export async function openWorld(cluster: Cluster, options: WorldOptions): Promis
   const [frontPort = 0, ...ports] = await Promise.all(Array.from({ length: count + 1 }, freePort));
   const toPort = (port: number): Promise<Proxy> => startProxy(`http://127.0.0.1:${port}`);
   const portOf = ({ url }: Proxy): number => Number(new URL(url).port);
-  const ways = await Promise.all(ports.map(() => Promise.all(postgres.ports.map(toPort))));
+  const ways = await Promise.all(ports.map(() => startProxy(postgres.url(name))));
   const entrances = await Promise.all(ports.map(toPort));
   const front = isBalanced ? await balancer(folder, frontPort, entrances.map(portOf)) : undefined;
   const environment = {
@@ -111,9 +111,13 @@ export async function openWorld(cluster: Cluster, options: WorldOptions): Promis
   const crashes: string[] = [];
   const stopped = new Set<ServerProcess>();
   const start = async (index: number, skewMs = 0): Promise<ServerProcess> => {
-    const DATABASE_URL = postgres.url(name, ways[index]?.map(portOf));
     const NODE_OPTIONS = skewMs === 0 ? '' : `--import=${clockModule(skewMs)}`;
-    const server = startBuild(root, { ...environment, DATABASE_URL, PORT: String(ports[index]), NODE_OPTIONS });
+    const server = startBuild(root, {
+      ...environment,
+      DATABASE_URL: ways[index]?.url ?? '',
+      PORT: String(ports[index]),
+      NODE_OPTIONS,
+    });
     processes.push(server);
     await server.started;
     void server.ended.then(() => stopped.has(server) || crashes.push(`server ${index} ended: ${server.stderr()}`));
@@ -176,7 +180,7 @@ export async function openWorld(cluster: Cluster, options: WorldOptions): Promis
       await history.close();
       await front?.stop('SIGKILL');
       await Promise.all(servers.map((server) => stop(server, 'SIGKILL')));
-      for (const each of [...entrances, ...ways.flat(), store, counters, receiver, files]) await each?.close();
+      for (const each of [...entrances, ...ways, store, counters, receiver, files]) await each?.close();
       await cluster.dropDatabase(name);
     },
   };

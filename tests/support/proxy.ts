@@ -20,6 +20,8 @@ export interface Proxy {
   watch(watch: Watch | null): void;
   /** Passes each chunk this many milliseconds later. */
   slow(ms: number): void;
+  /** Forwards new connections to another server, as after the promotion of a standby. */
+  retarget(serverUrl: string): void;
   /** Forwards connections again at the same address. */
   mend(): Promise<void>;
   close(): Promise<void>;
@@ -27,7 +29,7 @@ export interface Proxy {
 
 /** Starts a proxy on 127.0.0.1 in front of a server on this machine. */
 export async function startProxy(serverUrl: string): Promise<Proxy> {
-  const target = new URL(serverUrl);
+  let target = new URL(serverUrl);
   const sockets = new Set<Socket>();
   let diverted: ((socket: Socket) => unknown) | undefined;
   let watching: Watch | null = null;
@@ -84,6 +86,9 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     },
     slow(ms) {
       latency = ms;
+    },
+    retarget(other) {
+      target = new URL(other);
     },
     async mend() {
       diverted = undefined;

@@ -83,7 +83,7 @@ const unavailableCode = new RegExp(
     '|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$',
 );
 const unavailableMessage = new RegExp(
-  '^(timeout exceeded when trying to connect|Query read timeout|No host of the database accepts changes' +
+  '^(timeout exceeded when trying to connect|Query read timeout' +
     '|Connection terminated|Client has encountered a connection error|Client was closed)',
 );
 

@@ -1,12 +1,11 @@
 import { Pool, type DatabaseError, type PoolConfig } from 'pg';
-import { clientOf } from './primary.js';
 
 /**
  * The only way to open a pool. The error listeners stay on idle connections, too: PostgreSQL may end a session at any
  * moment, and an `error` event without listener ends the process.
  */
 export function openPool(config: PoolConfig): Pool {
-  return new Pool({ ...config, Client: clientOf(config) }).on('error', ignore).on('connect', (client) => {
+  return new Pool(config).on('error', ignore).on('connect', (client) => {
     client.on('error', ignore);
     const { connection } = client;
     connection.on('errorMessage', ({ code }: DatabaseError) => {

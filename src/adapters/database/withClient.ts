@@ -1,12 +1,11 @@
-import type { Client, ClientConfig, QueryResultRow } from 'pg';
-import { clientOf } from './primary.js';
+import { Client, type ClientConfig, type QueryResultRow } from 'pg';
 
 /** A single connection, open while the work of {@link withClient} runs. */
 export type Connection = Client;
 
 /** Runs work on its own connection and closes it afterwards; if the connection breaks, its query rejects. */
 export async function withClient<T>(config: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new (clientOf(config))(config);
+  const client = new Client(config);
   client.on('error', () => {});
   await client.connect();
   try {
