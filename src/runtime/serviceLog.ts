@@ -30,6 +30,6 @@ export async function openServiceLog(
 }
 
 function sentenceOf({ method, route, status, durationMs }: Readonly<Record<string, unknown>>): string {
-  const what = [method ?? 'malformed request', route, status ?? 'no response'].filter(Boolean).join(' ');
+  const what = [method, route, status ?? 'no response'].filter(Boolean).join(' ');
   return `${what} in ${Math.round(Number(durationMs))} ms`;
 }

@@ -8,8 +8,6 @@ import { createApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
 import type { Services } from '../../src/context.js';
 import type { BackgroundContext } from '../../src/domain/transactions/transaction.js';
-import { version } from '../../src/packageRoot.js';
-import { refusalLog } from '../../src/http/listener/requestLog.js';
 import { drain, listen } from '../../src/http/listener/listen.js';
 import { createHttpServer } from '../../src/http/listener/server.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
@@ -68,7 +66,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   // A spread would read the base URL before it is known.
   const services = options.change?.(opened) ?? opened;
   const app = await createApp(services);
-  const server = createHttpServer(app, domain.newId, refusalLog(services.log, version), config);
+  const server = createHttpServer(app, config);
   const faults: string[] = [];
   server.prependListener('request', (_req, res) => observe(res, faults));
   state.baseUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;

@@ -1,9 +1,7 @@
 import type { Logger } from 'pino';
 import { anyUuid } from '../../domain/transactions/uuid.js';
 import { metrics, tracing } from '../../telemetry.js';
-import { problems } from '../../problem.js';
 import { logIdsOf, type Request, type Response } from '../endpoint/route.js';
-import type { RefusalObserver } from './server.js';
 
 /** Logs one line per request with ids and the path template: path, query, headers and body may hold health data. */
 export function logWhenClosed(log: Logger, req: Request, res: Response): void {
@@ -42,16 +40,6 @@ const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[
 /** The trace that the caller's `traceparent` names (W3C Trace Context); a malformed one is ignored. */
 function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
   return TRACEPARENT.exec(String(traceparent ?? ''))?.[1];
-}
-
-/** Logs and counts input that Node refused before it was a request. */
-export function refusalLog(log: Logger, version: string): RefusalObserver {
-  return (requestId, code) => {
-    countRequest(undefined, problems[code].status, 0);
-    const unknown = { method: null, route: null, operationId: null };
-    log.info({ requestId, ...unknown, status: problems[code].status, code, durationMs: 0 }, 'request');
-    return { 'API-Version': version, 'X-Content-Type-Options': 'nosniff' };
-  };
 }
 
 function countRequest(operation = 'none', status: number | null, durationMs: number): void {
