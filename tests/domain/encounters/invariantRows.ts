@@ -1,6 +1,6 @@
 import { v7 } from 'uuid';
 
-// Valid rows as SQL, for tenant "a" by default. Every value is an SQL expression.
+// Valid rows of tenant "a" as SQL. Every value is an SQL expression.
 
 const uuid = (number: number): string => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
 const patient = uuid(2);
@@ -16,24 +16,23 @@ export const at = `'2026-11-20T16:00:00Z'`;
 export const later = `'2026-11-20T16:30:00Z'`;
 const times = `${at}, ${at}`;
 
-/** A tenant with the records that an encounter needs; all tenants share the ids, as sandbox fixtures do. */
-export const tenantRows = (tenant: string): string[] => [
-  `INSERT INTO tenant (id, name, mode, created_at, updated_at) VALUES ('${tenant}', '${tenant}', 'sandbox', ${times})`,
+/** A tenant with the records that an encounter needs. */
+export const tenantRows = [
+  `INSERT INTO tenant (id, name, mode, created_at, updated_at) VALUES ('a', 'a', 'sandbox', ${times})`,
   `INSERT INTO api_client (id, tenant_id, client_id, name, created_at, updated_at)
-    VALUES ('${tenant === 'a' ? apiClient : v7()}', '${tenant}', '${tenant}', 'x', ${times})`,
+    VALUES ('${apiClient}', 'a', 'a', 'x', ${times})`,
   `INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
-    VALUES ('${clinic}', '${tenant}', 'x', 'x', 'x', true, ${times})`,
+    VALUES ('${clinic}', 'a', 'x', 'x', 'x', true, ${times})`,
   `INSERT INTO client (id, tenant_id, first_name, last_name, email, date_of_birth, phone, country_code, is_verified,
       is_home_address_same_as_shipping, created_at, updated_at)
-    VALUES ('${patient}', '${tenant}', 'x', 'x', 'x', '1990-06-30', '1', '1', 'VERIFIED', false, ${times})`,
+    VALUES ('${patient}', 'a', 'x', 'x', 'x', '1990-06-30', '1', '1', 'VERIFIED', false, ${times})`,
   `INSERT INTO category (id, tenant_id, category_name, review_often, review_recurring, created_at, updated_at)
-    VALUES ('${category}', '${tenant}', 'x', 'YEARLY', true, ${times})`,
+    VALUES ('${category}', 'a', 'x', 'YEARLY', true, ${times})`,
   `INSERT INTO subcategory (id, tenant_id, category_id, sub_category_name, created_at, updated_at)
-    VALUES ('${subcategory}', '${tenant}', '${category}', 'x', ${times})`,
+    VALUES ('${subcategory}', 'a', '${category}', 'x', ${times})`,
   `INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
       external_code, category_id, subcategory_id, created_at, updated_at)
-    VALUES ('${product}', '${tenant}', 'x', 'x', 'x', 1, true, '${pharmacy}', 'x', 'x', '${category}', '${subcategory}',
-      ${times})`,
+    VALUES ('${product}', 'a', 'x', 'x', 'x', 1, true, '${pharmacy}', 'x', 'x', '${category}', '${subcategory}', ${times})`,
 ];
 
 export const open = ['pending_review', 'in_review', 'awaiting_information'] as const;
@@ -148,53 +147,6 @@ export const lineRow = (order: string, changes: Record<string, string> = {}): st
     ...changes,
   });
 
-/** Updates the rows of the encounter or order with this id in tenant "a". */
-export const change = (table: string, set: string, id: string): string => {
-  const key = { encounter: 'id', order: 'id', gfe_item: 'encounter_id', order_line: 'order_id' }[table];
-  return `UPDATE "${table}" SET ${set} WHERE tenant_id = 'a' AND ${key} = '${id}'`;
-};
-
-const ends = `visit_ended_at = ${at}`;
-/** Changes of one row, with the statuses of the encounter, and the constraint that rejects them. */
-export const rowMistakes: [constraint: string, statuses: Status[], set: string][] = [
-  ['encounter_lease', ['in_review'], 'lease_expires_at = NULL'],
-  ['encounter_lease', ['pending_review', 'completed'], `lease_expires_at = ${later}`],
-  ['encounter_claim', ['in_review'], 'reviewer_ref = NULL'],
-  ['encounter_claim', ['in_review'], 'claimed_at = NULL'],
-  ['encounter_claim', ['pending_review'], `reviewer_ref = 'NPI-1'`],
-  ['encounter_claim', ['pending_review', 'awaiting_information'], `claimed_at = ${at}`],
-  ['encounter_visit_url', ['completed'], `visit_url = 'https://x'`],
-  ['encounter_completed', ['completed', 'denied'], 'completed_at = NULL'],
-  ['encounter_completed', ['cancelled', 'in_review'], `completed_at = ${at}`],
-  ['encounter_cancelled', ['cancelled'], 'cancelled_at = NULL'],
-  ['encounter_cancelled', ['cancelled'], 'cancel_reason = NULL'],
-  ['encounter_cancelled', ['pending_review'], `cancelled_at = ${at}`],
-  ['encounter_cancelled', ['pending_review'], `cancel_reason = 'other'`],
-  ['encounter_visit', ['completed'], `visit_started_at = ${at}`],
-  ['encounter_visit', ['completed'], ends],
-  ['encounter_visit', ['completed'], `visit_started_at = ${later}, ${ends}`],
-  ['gfe_item_decision', ['completed', 'denied'], 'decided_at = NULL'],
-  ['gfe_item_decision', ['pending_review', 'expired'], `decided_at = ${at}`],
-  ['gfe_item_denial', ['denied'], 'denial_reason = NULL'],
-  ['gfe_item_denial', ['completed'], `denial_reason = 'Allergy'`],
-  ['gfe_item_validity', ['denied', 'pending_review'], `valid_until = ${at}`],
-  ['gfe_item_end', ['completed'], `status = 'superseded', valid_until = NULL`],
-  ['gfe_item_revocation', ['completed'], `status = 'revoked'`],
-  ['gfe_item_revocation', ['completed'], `revocation_reason = 'Audit'`],
-  ['gfe_item_revocation', ['completed'], `status = 'revoked', revocation_reason = 'Audit'`],
-  ['gfe_item_final', ['denied'], `status = 'superseded', denial_reason = NULL, valid_until = ${at}`],
-  ['order_money', ['completed'], 'grand_total = 2'],
-  ['order_money', ['completed'], 'paid_amt = 1.01'],
-  ['order_received', ['completed'], 'paid_amt = 0.5, refunded_amt = 0.51'],
-  ['order_rest', ['completed'], 'held_amt = -1'],
-  ['order_rest', ['completed'], 'balance_amt = 1.01'],
-  ['order_rest', ['completed'], 'refundable_amt = 0.01'],
-  ['order_rest', ['completed'], 'paid_amt = 1, refundable_amt = 1'],
-  ['order_paid', ['completed'], `order_status = 'paid'`],
-  ['order_refunded', ['completed'], `order_status = 'refunded'`],
-  ['order_line_quantity', ['completed'], 'quantity = 2'],
-  ['order_line_money', ['completed'], 'line_total = 1.01'],
-  ['order_line_money', ['completed'], 'unit_price = -1, line_total = -1'],
-  ['order_line_money', ['completed'], 'shipping_amt = -1, line_total = 0'],
-  ['order_line_shipping', ['completed'], `shipping_type = 'FREE_SHIPPING', shipping_amt = 1, line_total = 2`],
-];
+/** Updates the rows of the encounter or order with this id. */
+export const change = (table: 'encounter' | 'order' | 'gfe_item', set: string, id: string): string =>
+  `UPDATE "${table}" SET ${set} WHERE tenant_id = 'a' AND ${table === 'gfe_item' ? 'encounter_id' : 'id'} = '${id}'`;
