@@ -1,7 +1,7 @@
-import type { Client, Pool } from 'pg';
+import type { Client } from 'pg';
 
 /** The columns of a table that an INSERT may set, without those that are generated or an identity. */
-export async function columnsOf(session: Client | Pool, table: string): Promise<string[]> {
+export async function columnsOf(session: Client, table: string): Promise<string[]> {
   const { rows } = await session.query<{ name: string }>(
     `SELECT column_name AS name FROM information_schema.columns WHERE table_name = $1 AND table_schema = current_schema()
       AND is_generated = 'NEVER' AND is_identity = 'NO'`,
@@ -14,14 +14,13 @@ export async function columnsOf(session: Client | Pool, table: string): Promise<
  * Creates copies of a tenant, one for each life of a test, so that lives cannot affect each other. All tenants share the
  * same ids, as sandbox fixtures do.
  * @param tables the tables to copy, separated by spaces, from the tenant on
- * @param from the number of the first copy; the ids of copies are the prefix and a number
+ * @param prefix the ids of copies are the prefix and a number
  */
 export async function copyTenant(
-  pool: Pool,
+  session: Client,
   tenantId: string,
   tables: string,
   prefix: string,
-  from: number,
   copies: number,
 ): Promise<void> {
   const copy = `'${prefix}-' || n`;
@@ -33,13 +32,13 @@ export async function copyTenant(
       ...(table === 'tenant' ? { id: copy, name: copy } : {}),
       ...(table === 'api_client' ? { id: apiClient } : {}),
     };
-    const columns = await columnsOf(pool, table);
+    const columns = await columnsOf(session, table);
     return `INSERT INTO "${table}" (${columns.join()}) SELECT ${columns.map((name) => changed[name] ?? name).join()}
-      FROM "${table}", generate_series(${from}, ${from + copies - 1}) AS n
+      FROM "${table}", generate_series(0, ${copies - 1}) AS n
       WHERE ${table === 'tenant' ? 'id' : 'tenant_id'} = '${tenantId}'`;
   });
   // One query of several statements is one transaction.
-  await pool.query((await Promise.all(statements)).join('; '));
+  await session.query((await Promise.all(statements)).join('; '));
 }
 
 /**

@@ -1,9 +1,7 @@
-import { Client } from 'pg';
 import { everyCase } from '../../support/everyCase.js';
 import { newPartner, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { openObservedHarness } from '../../support/observedHarness.js';
 import { ownStatementsOf, scansOf, type Scan, type Statement } from '../../support/statements.js';
 import { words } from '../../support/words.js';
 import { insertRows } from './catalogRows.js';
@@ -12,30 +10,8 @@ import { insertRows } from './catalogRows.js';
 
 /** The tables with that many rows. */
 const tables = ['clinic', 'clinic_location', 'product', 'product_offer'];
-let database: TestDatabase;
-let observer: Client;
-let crowded: Harness;
-let large: Partner;
-let small: Partner;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  observer = new Client({ connectionString: database.url });
-  await observer.connect();
-  crowded = await startHarness({ databaseUrl: database.url });
-  [large, small] = [await newPartner(crowded), await newPartner(crowded)];
-  const fill = (partner: Partner, rows: number) =>
-    insertRows(crowded, partner, rows, expressions, (statement) => observer.query(statement));
-  await fill(large, 20_000);
-  for (let number = 0; number < 10; number += 1) await fill(await newPartner(crowded), 100);
-  await fill(small, 50);
-  await observer.query('VACUUM ANALYZE');
-}, 60_000);
-afterAll(async () => {
-  await crowded.close();
-  await observer.end();
-  await database.drop();
-});
+const { harness: crowded, observer } = await openObservedHarness();
+const [large, small] = [await newPartner(crowded), await newPartner(crowded)];
 
 /** Names and e-mails have no common parts, and times no order. */
 const expressions = {
@@ -47,6 +23,13 @@ const expressions = {
   createdAt: `now() - n % 40 * interval '1 day'`,
   updatedAt: `now() - n * 7919 % 20000 * interval '1 minute'`,
 };
+
+const fill = (partner: Partner, rows: number) =>
+  insertRows(crowded, partner, rows, expressions, (statement) => observer.query(statement));
+await fill(large, 20_000);
+for (let number = 0; number < 10; number += 1) await fill(await newPartner(crowded), 100);
+await fill(small, 50);
+await observer.query('VACUUM ANALYZE');
 
 async function statementsFor(path: string, { token }: Partner): Promise<Statement[]> {
   const statements = await ownStatementsOf(async () => {

@@ -1,14 +1,11 @@
-import type { Pool } from 'pg';
-import { openPool } from '../../../src/adapters/database/openPool.js';
 import { wholeTenant } from '../../../src/cli/operator.js';
 import { stopLines } from '../../../src/domain/orders/cancellation.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { copyTenant } from '../../support/copies.js';
 import { encounterBody, newCategory, newClient, newPartner, newProduct, shipTo } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
+import { openObservedHarness } from '../../support/observedHarness.js';
 import { pay } from '../../support/orders.js';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { claimedEncounter, completedEncounter, deny, reviewBody, reviewer } from '../../support/reviews.js';
 
 // Two changes of an order race. Events are in the order of commits, so they show which of the two came first.
@@ -21,26 +18,13 @@ const lanes = 2;
 type Body = Answer['body'];
 type Send = (target: string, json: object, key?: string) => Promise<Answer>;
 
-let database: TestDatabase;
-let harness: Harness;
-let pool: Pool;
+const { harness, observer } = await openObservedHarness();
+const { prisma } = harness.domain.db;
+const partner = await newPartner(harness);
 /** A tenant with an accepted and paid order, a later encounter in review, and an unpaid order; each race has a copy. */
-let template: {
-  readonly tenantId: string;
-  readonly first: Body;
-  readonly later: Body;
-  readonly unpaid: Body;
-  /** The product of the unpaid order. */
-  readonly sku: string;
-  readonly pharmacies: { readonly first: string; readonly unpaid: string };
-  readonly payment: Body;
-  readonly reviews: { readonly denial: object; readonly exception: object };
-};
-beforeAll(async () => {
-  database = await createTestDatabase();
-  harness = await startHarness({ databaseUrl: database.url });
-  pool = openPool({ connectionString: database.url, max: lanes });
-  const partner = await newPartner(harness);
+const template = await makeTemplate();
+
+async function makeTemplate() {
   const { token, tenantId } = partner;
   const group = await newCategory(harness, partner);
   const [ordered, other] = [await newProduct(harness, partner, group), await newProduct(harness, partner, group)];
@@ -54,20 +38,15 @@ beforeAll(async () => {
   const { lines } = (await call(harness, `GET /orders/${unpaid.order_no}`, { token })).body;
   const later = await claimedEncounter(harness, partner, { ...body, treatmentIds: [ordered, other] });
   const exception = () => ({ decision: 'approved', exceptTreatmentIds: [ordered], rationale: 'The other dose.' });
-  template = {
-    ...{ tenantId, first, later, unpaid, payment: paid.payments[0], sku: lines[0].sku },
+  return {
+    ...{ tenantId, first, later, unpaid, payment: paid.payments[0], sku: String(lines[0].sku) },
     pharmacies: { first: accepted.pharmacyId, unpaid: lines[0].pharmacyId },
     reviews: {
       denial: await reviewBody(harness, partner, later, deny),
       exception: await reviewBody(harness, partner, later, exception),
     },
   };
-});
-afterAll(async () => {
-  await pool.end();
-  await harness.close();
-  await database.drop();
-});
+}
 
 const copied =
   'tenant api_client clinic client category subcategory product product_offer encounter encounter_treatment gfe_item order order_line payment';
@@ -143,11 +122,9 @@ const hold: Change = {
 };
 
 async function numbersOf(tenantId: string): Promise<Numbers> {
-  const { rows } = await pool.query<Record<'id' | 'encounter' | 'order', string>>(
-    `SELECT e.id, e.encounter_no AS encounter, o.order_no AS "order" FROM encounter e
-      LEFT JOIN "order" o ON o.tenant_id = e.tenant_id AND o.encounter_id = e.id WHERE e.tenant_id = $1`,
-    [tenantId],
-  );
+  const rows = await prisma.$queryRaw<Record<'id' | 'encounter' | 'order', string>[]>`
+    SELECT e.id, e.encounter_no::text AS encounter, o.order_no AS "order" FROM encounter e
+      LEFT JOIN "order" o ON o.tenant_id = e.tenant_id AND o.encounter_id = e.id WHERE e.tenant_id = ${tenantId}`;
   const numbersFor = ({ id }: Body) => rows.find((row) => row.id === id) ?? { encounter: '', order: '' };
   const { first, later, unpaid } = template;
   return { first: numbersFor(first), later: numbersFor(later), unpaid: numbersFor(unpaid) };
@@ -155,19 +132,18 @@ async function numbersOf(tenantId: string): Promise<Numbers> {
 
 /** The states of all lines of a tenant, sorted. */
 async function linesOf(tenantId: string): Promise<string[]> {
-  const { rows } = await pool.query<{ state: string }>(
-    `SELECT concat_ws(' ', o.order_status, l.status, 'held ' || l.hold_reason, CASE WHEN l.recalled_at IS NOT NULL THEN 'recalled' END)
+  const rows = await prisma.$queryRaw<{ state: string }[]>`
+    SELECT concat_ws(' ', o.order_status, l.status, 'held ' || l.hold_reason, CASE WHEN l.recalled_at IS NOT NULL THEN 'recalled' END)
       AS state
       FROM "order" o JOIN order_line l ON l.tenant_id = o.tenant_id AND l.order_id = o.id
-      WHERE o.tenant_id = $1 ORDER BY 1`,
-    [tenantId],
-  );
+      WHERE o.tenant_id = ${tenantId} ORDER BY 1`;
   return rows.map(({ state }) => state);
 }
 
 async function eventTypesOf(tenantId: string): Promise<string[]> {
-  const text = 'SELECT type::text FROM event WHERE tenant_id = $1 ORDER BY position';
-  return (await pool.query<{ type: string }>(text, [tenantId])).rows.map(({ type }) => type);
+  const rows = await prisma.$queryRaw<{ type: string }[]>`
+    SELECT type::text FROM event WHERE tenant_id = ${tenantId} ORDER BY position`;
+  return rows.map(({ type }) => type);
 }
 
 /** One race: the answers of both, the order of their commits, and the lines afterwards. */
@@ -243,7 +219,7 @@ it.each<[string, readonly [Change, Change], string, string]>([
   `%s, in ${races} races`,
   async (name, [one, other], ...outcomes) => {
     const prefix = name.replaceAll(/\W+/g, '-');
-    await copyTenant(pool, template.tenantId, copied, prefix, 0, races);
+    await copyTenant(observer, template.tenantId, copied, prefix, races);
     const seen = new Set<string>();
     await Promise.all(
       Array.from({ length: lanes }, async (_, lane) => {
