@@ -90,17 +90,3 @@ it('a page that hides an event of another client says that more events follow', 
   await recordPaid(harness, { tenantId, clinicId: null }, 'ORD-101000', 3);
   expect(await eventsUpTo(harness, client, 'order.paid', 3, 1)).toHaveLength(3);
 });
-
-it('the events of a webhook endpoint are seen by its client alone', async () => {
-  const { tenantId } = await newPartner(harness);
-  const [owner, other] = [await newClient(harness, tenantId), await newClient(harness, tenantId)];
-  const { apiClientId } = await prisma.webhookEndpoint.findFirstOrThrow({
-    where: { tenantId, id: (await newEndpoint(harness, owner)).id },
-  });
-  const place = { tenantId, clinicId: null, apiClientId };
-  await inTransaction(domain, async (transaction) =>
-    recordEvent(transaction, place, 'webhook.disabled', { endpointId: domain.newId(), reason: 'gone' }),
-  );
-  const typesSeenBy = async (client: Partner) => (await feedPage(harness, client)).data.map(({ type }) => type);
-  expect([await typesSeenBy(owner), await typesSeenBy(other)]).toEqual([['webhook.disabled'], []]);
-});

@@ -5,7 +5,7 @@ import { newPartner, shipTo } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { whileBlocked } from '../../support/lockWaits.js';
-import { eventsAbout, getOrder, pay } from '../../support/orders.js';
+import { eventsAbout, pay } from '../../support/orders.js';
 import { expectProblem } from '../../support/refusals.js';
 import { completedEncounter } from '../../support/reviews.js';
 import { fulfil, putShipTo } from '../../support/shipments.js';
@@ -14,30 +14,10 @@ const harness = await openHarness();
 const partner = await newPartner(harness);
 const { prisma } = harness.domain.db;
 
-const ROUNDS = Number(process.env['RACES'] ?? 20);
 const other = { ...shipTo, name: 'Sam Miller', address1: '1 Main Street' };
 const dispensing = (orderNo: string): Promise<Answer> =>
   call(harness, `GET /orders/${orderNo}/dispensing`, { token: partner.token });
 const addressOf = async (orderNo: string): Promise<unknown> => (await dispensing(orderNo)).body.shipTo;
-it('an order keeps one address when setShipTo and an acceptance race', async () => {
-  const outcomes = new Set<number>();
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const { order_no } = await completedEncounter(harness, partner);
-    const { pharmacyId } = (await getOrder(harness, partner, order_no)).body.lines[0];
-    const json = { pharmacyId, status: 'accepted' };
-    const ship = (): Promise<Answer> =>
-      call(harness, `POST /orders/${order_no}/fulfilments`, { token: partner.token, json });
-    const put = (): Promise<Answer> => putShipTo(harness, partner, order_no, other);
-    const [shipped, replaced] =
-      round % 2 === 0 ? await Promise.all([ship(), put()]) : (await Promise.all([put(), ship()])).toReversed();
-    expect(shipped?.status).toBe(200);
-    expect(await addressOf(order_no)).toEqual(replaced?.status === 200 ? other : shipTo);
-    expectProblem(await putShipTo(harness, partner, order_no, { ...other, city: 'Dallas' }), 409, 'invalid_state');
-    expect(await addressOf(order_no)).toEqual(replaced?.status === 200 ? other : shipTo);
-    outcomes.add(replaced?.status ?? 0);
-  }
-  expect(outcomes).toEqual(new Set([200, 409]));
-});
 
 const orderRow = (order_no: string): Prisma.Sql =>
   Prisma.sql`SELECT FROM "order" WHERE tenant_id = ${partner.tenantId} AND order_no = ${order_no} FOR NO KEY UPDATE`;

@@ -45,26 +45,6 @@ async function whileEventsWait<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe('two simultaneous createEncounter requests with one key', () => {
-  it('create one encounter, in each of 200 pairs', async () => {
-    const before = await rows();
-    const pairs: Answer[][] = [];
-    const keys = Array.from({ length: 200 }, (_, number) => `pair ${number}`);
-    const work = async (): Promise<void> => {
-      for (let key = keys.pop(); key !== undefined; key = keys.pop()) {
-        pairs.push(await Promise.all([create(key), create(key)]));
-      }
-    };
-    await Promise.all(Array.from({ length: 6 }, work));
-    expect(pairs).toHaveLength(200);
-    for (const pair of pairs) {
-      const made = pair.filter(({ status }) => status === 201);
-      expect(made.filter((answer) => !isReplayed(answer))).toHaveLength(1);
-      expect(new Set(made.map(({ body }) => body.id)).size).toBe(1);
-      for (const answer of pair) if (answer.status !== 201) expectProblem(answer, 409, 'idempotency_in_progress');
-    }
-    expect(await rows()).toEqual(increased(before, 200));
-  });
-
   it('create one encounter, and the second waits for the response of the first', async () => {
     const before = await rows();
     const answers = await waitingPair('meeting');

@@ -1,5 +1,4 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { serveEndpoint, takeEndpoints } from '../../../src/domain/webhooks/deliver.js';
 import { makeDeliveries } from '../../../src/domain/webhooks/fanOut.js';
 import { purgeEvents } from '../../../src/domain/sweeps/purges.js';
 import { openHarness } from '../../support/harness.js';
@@ -43,27 +42,4 @@ it.each<[string, (id: string) => Promise<unknown>]>([
     },
   );
   await remove(id);
-});
-
-it('simultaneous attempts, resets, deletions and new deliveries never deadlock', async () => {
-  const statuses: number[] = [];
-  const replay = { token: partner.token, json: { after: '2026-01-01T00:00:00Z' } };
-  for (let round = 0; round < 10; round += 1) {
-    const id = await newDeliveries();
-    const taken = await takeEndpoints(harness.services, 100);
-    await call(harness, `POST /webhook-endpoints/${id}/replay`, replay);
-    const [resetting, removal] = await Promise.all([
-      reset(harness, partner),
-      remove(id),
-      makeDeliveries(harness.services),
-      ...taken.map((endpoint) => serveEndpoint(harness.services, endpoint)),
-    ]);
-    statuses.push(resetting.status, removal.status);
-  }
-  expect(statuses.filter((status) => status !== 204)).toEqual([]);
-  expect(
-    harness.logged.filter(
-      ({ msg }) => msg === 'the webhook deliveries of new events could not be created; they are retried',
-    ),
-  ).toEqual([]);
 });
