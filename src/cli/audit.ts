@@ -10,7 +10,7 @@ import { withDatabase } from './operator.js';
 import { assertUsage, fields, moment, print, table, wholeNumber } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Six years in days: how long 45 CFR 164.316(b)(2)(i) requires to keep such records. */
+/** Six years in days: the minimum retention of such records (45 CFR 164.316(b)(2)(i)). */
 const KEPT_DAYS = 2_192;
 
 export function addAuditCommands(program: Command, terminal: CliIo): void {

@@ -18,7 +18,7 @@ import { withDatabase } from './operator.js';
 import { assertUsage, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE, wholeNumber } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Seconds for which callers can change over to a new secret. */
+/** Seconds in which callers can change over to a new secret. */
 const CHANGEOVER = 7 * 86_400;
 const requestLimit = wholeNumber(1, 1_000_000);
 const presetList = Object.entries(presets).map(([name, granted]) => `  ${name}: ${granted.join(' ')}\n`);

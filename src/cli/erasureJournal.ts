@@ -3,7 +3,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readText } from './files.js';
 
-/** An entry of the journal, a file outside the database: the database's backups still contain the patient. */
+/** An entry of the journal of erasures, a file outside the database, because its backups still contain the patient. */
 export interface Erasure {
   readonly tenantId: string;
   readonly patientId: string;

@@ -14,7 +14,7 @@ export function addKeyCommands(program: Command, terminal: CliIo): void {
     .action(async ({ force = false, json }) => {
       const { signingKeysFile, accessTokenTtl, refreshTokenTtl } = readConfig(terminal.environment);
       const retireAfter = Math.max(accessTokenTtl, refreshTokenTtl);
-      // The database records the audit and the new key, and gives the time.
+      // Use the database: for its clock, for the audit, and to record the new key.
       const { kid, retired } = await withDatabase(terminal, async (context) => {
         const { now, newId } = context;
         const rotation = await rotateSigningKeys(signingKeysFile, { now: now(), newId, retireAfter, force });

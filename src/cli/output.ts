@@ -14,7 +14,7 @@ export function print(
   out(`${asJson ? JSON.stringify(value, null, 2) : text}\n`);
 }
 
-/** A text in a color on a terminal. */
+/** The text, colored on a terminal. */
 export const colored = ({ color }: CliIo, ...text: Parameters<NonNullable<CliIo['color']>>): string =>
   color?.(...text) ?? text[1];
 

@@ -110,9 +110,12 @@ export async function importTenant(
     await client.query('SET LOCAL idle_in_transaction_session_timeout = 0');
     const counts = await insertRows(client, linesOf(from.read(dump.file)), tables, tenant);
     const wrong = tables.filter(({ name }) => (rows[name] ?? 0) !== (counts.get(name) ?? 0)).map(({ name }) => name);
-    if (wrong.length > 0) refuse(`The rows in ${wrong.join(', ')} differ in number from the manifest.`);
-    if (await hasNamesake(client, tenant)) refuse('Another tenant has the name or id of this one.');
-    if (await sharesClientId(client, tenant)) refuse('Another tenant has the client_id of an API client.');
+    if (wrong.length > 0)
+      refuse(`The rows in ${wrong.join(', ')} differ in number from the manifest. Export the tenant again.`);
+    if (await hasNamesake(client, tenant))
+      refuse('Another tenant has the name or id of this one. Import into a database without it.');
+    if (await sharesClientId(client, tenant))
+      refuse("Another tenant has the client_id of one of this tenant's API clients.");
     // Deferred constraints must refuse before objects are stored and sequences are moved, which no rollback undoes.
     await client.query('SET CONSTRAINTS ALL IMMEDIATE');
     const documents = await documentsOf(client, tenant);
@@ -189,5 +192,5 @@ async function* linesOf(body: AsyncIterable<Uint8Array>) {
     if (rest.length > MAX_LINE) refuse(`A line of the rows is longer than ${MAX_LINE} characters.`);
     yield* lines;
   }
-  if (rest) refuse('The last line is not complete.');
+  if (rest) refuse('The last line of the rows is incomplete. Export the tenant again.');
 }

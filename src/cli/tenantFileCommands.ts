@@ -43,7 +43,7 @@ export function addTenantFileCommands(tenant: Command, terminal: CliIo): void {
       print(terminal, json, { tenant: id, rows, documents: objects.length, missing }, `${id} is in ${to}.`);
       if (missing.length > 0)
         throw new Error(
-          `The export lacks these objects, which are missing or damaged in the object store: ${missing.join(', ')}.`,
+          `The export lacks these objects, which are missing or damaged in the object store. Restore them there, then export again: ${missing.join(', ')}.`,
         );
     });
 

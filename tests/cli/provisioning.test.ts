@@ -61,7 +61,7 @@ describe('tenant create', () => {
 });
 
 describe('tenant list', () => {
-  it('has every setting as JSON, and a new live tenant has the safe value of each', async () => {
+  it('prints every setting as JSON, and shows the safe value of each for a new live tenant', async () => {
     const args = ['--require-licensed-provider', 'off'];
     const relaxed = await json('tenant', 'create', 'Relaxed', ...args);
     const tenants = async (): Promise<unknown[]> => json('tenant', 'list');

@@ -79,7 +79,7 @@ it('Sandbox-Behavior returns every documented problem of every operation on dema
   expect(harness.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
 }, 120_000);
 
-it('Sandbox-Behavior gets 403 sandbox_only in a live tenant, without effects', async () => {
+it('Sandbox-Behavior gets 400 with the error sandbox_only in a live tenant, without effects', async () => {
   const before = await thingsOf(harness, live.tenantId);
   const fault = { parameter: 'sandbox-behavior', code: 'sandbox_only' };
   await everyCase(

@@ -46,7 +46,7 @@ async function latestRow(): Promise<object> {
 }
 
 describe('getChart 200', () => {
-  it('shows the holder of the claim patient, treatments, documents, earlier reviews and ended encounters', async () => {
+  it('shows patient, treatments, documents, earlier reviews and ended encounters to the holder of the claim', async () => {
     const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
     const texts = { medicalHistory: 'Migraine.', insuranceInfo: 'None.', notes: 'Prefers text messages.', guardian };
     const patientId = await newPatient(harness, partner, texts);
@@ -108,7 +108,7 @@ describe('getChart 200', () => {
     expect(chart.earlierReviews).toMatchObject([{ decisions: [{ status: 'approved', treatments, rationale }] }]);
   });
 
-  it('names the treatments of an approved item about which a later decision counts', async () => {
+  it('shows a treatment of an approved item as superseded after a later decision about it alone', async () => {
     const first = await newProduct(harness, partner);
     const treatmentIds = [first, await newProduct(harness, partner, await ofProduct(first))];
     const both = await completedEncounter(harness, partner, { treatmentIds });

@@ -43,7 +43,7 @@ const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
 const today = (days = 0): string => dayOf(new Date(harness.clock.now.getTime() + days * day));
 
 describe('getClearances 200', () => {
-  it('clears a patient with an approval in force, by one statement for decisions', async () => {
+  it('clears a patient with an approval in force, and reads decisions with one statement', async () => {
     const encounter = await completedEncounter(harness, partner);
     const [{ categoryId, subcategoryId, decidedAt, validUntil }] = encounter.gfe_data;
     let shown: Body;

@@ -63,7 +63,7 @@ describe('getEncounter 200', () => {
 });
 
 describe('getEncounter 304', () => {
-  it('is the answer to If-None-Match until an approval in it expires', async () => {
+  it('answers If-None-Match with the current ETag, until an approval of the encounter expires', async () => {
     const { encounter_id, gfe_data } = await completedEncounter(harness, partner);
     const tag = (await get(encounter_id)).headers.get('ETag') ?? '';
     const ask = async () =>

@@ -71,7 +71,7 @@ describe('getPatient 200', () => {
 });
 
 describe('getPatient 304', () => {
-  it('is the answer to If-None-Match until what the caller sees changes', async () => {
+  it('answers If-None-Match with the current ETag, until the response to this caller changes', async () => {
     const id = await newPatient(harness, partner);
     const ask = (tag: string, caller: { token: string | undefined } = partner) =>
       call(harness, `GET /clients/${id}`, { token: caller.token, headers: { 'If-None-Match': tag } });

@@ -111,7 +111,7 @@ describe('getReadiness 503', () => {
     ['never answers', async () => proxy.hang()],
   ];
 
-  it.each(failures)('is the answer while the database %s', async (_how, fail) => {
+  it.each(failures)('reports the database as failing while it %s', async (_how, fail) => {
     await fail();
     expectUnavailable(await answerWith({ ...allOk, database: 'failing' }));
   });
@@ -122,7 +122,7 @@ describe('getReadiness 503', () => {
     expectUnavailable(await answerWith({ ...allOk, database: 'failing', objectStore: 'failing' }));
   });
 
-  it('is the answer until the start is complete, and as soon as the process stops', async () => {
+  it('answers unavailable until the start is complete, and as soon as the process stops', async () => {
     isServing = false;
     expectUnavailable(await getReadiness());
   });

@@ -66,7 +66,7 @@ describe('withdrawDocument 200', () => {
   it.each([
     ['lab-results', 1],
     ['id-card', 0],
-  ])('counts as news, as an upload of %s does %d times', async (docType, count) => {
+  ])('counts as news once for a document of type %s, whose upload counts %d times', async (docType, count) => {
     const patientId = await newPatient(harness, partner);
     const before = await factsOf(patientId);
     const { documentId } = await upload(patientId, docType);

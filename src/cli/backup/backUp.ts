@@ -81,7 +81,7 @@ export async function backUp(target: BackupStore, { url, store, pgDump, keys, ke
   });
 }
 
-/** Identifies a database. The identity stays with a standby that is promoted, but a copy gets another one. */
+/** Identifies a database. A promoted standby keeps the identity; a copy of the database gets another one. */
 async function identityOf(client: Connection): Promise<string> {
   const { rows } = await client.query<{ id: string }>(`
     SELECT concat_ws('/', system_identifier, oid) AS id FROM pg_control_system(), pg_database WHERE datname = current_database()`);
@@ -106,7 +106,7 @@ export async function describeMigrations(client: Connection): Promise<string[]> 
   return rows.map(({ name }) => name);
 }
 
-/** Dumps the database, and reads its rows' counts and documents, all in one snapshot. */
+/** Dumps the database, counts its rows and lists its documents, all in one snapshot. */
 async function dump(client: Connection, target: BackupStore, url: string, pgDump: Source['pgDump']) {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   await client.query('SET LOCAL idle_in_transaction_session_timeout = 0');

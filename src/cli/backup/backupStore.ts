@@ -28,7 +28,7 @@ export async function openBackupStore(terminal: CliIo, address: string, create =
   const bucket = address.startsWith('s3:') ? await openBucket(terminal, address) : undefined;
   const [objects, prefix] = bucket ?? [filesIn(resolve(address)), ''];
   const told = (cause: unknown): never => {
-    throw new Error(`${address}: ${reasonOf(cause)}`, { cause });
+    throw new Error(`${address} cannot be used: ${reasonOf(cause)}`, { cause });
   };
   if (bucket) await objects.check().catch(told);
   else if (create) await mkdir(incomingOf(resolve(address)), { recursive: true, mode: 0o700 }).catch(told);

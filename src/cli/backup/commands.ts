@@ -65,7 +65,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       print(terminal, json, { ...summary(manifest), copied }, told);
       if (lost.length > 0)
         throw new Error(
-          `The backup lacks these objects, which are missing or damaged in the object store: ${lost.join(', ')}.`,
+          `The backup lacks these objects, which are missing or damaged in the object store. Restore them there, then create it again: ${lost.join(', ')}.`,
         );
     });
 
@@ -146,7 +146,7 @@ function addCompletion(backup: Command, terminal: CliIo): void {
     });
 }
 
-/** Does the steps that follow the restored rows. @returns the listed patients who are not erased */
+/** Does the steps that follow the restore of the rows. @returns the listed patients who are not erased */
 async function afterRows(
   terminal: CliIo,
   database: ServiceDatabase,
@@ -194,7 +194,7 @@ async function restoreKeys(terminal: CliIo, backup: BackupStore, { keys }: Manif
   await write();
 }
 
-/** The erasures of patients who are present, unerased, in the restored database. */
+/** The erasures whose patients are in the restored database and not erased there. */
 async function notErased({ db }: DomainContext, erasures: readonly Erasure[]): Promise<Erasure[]> {
   const present = await db.everyTenant.rows<{ tenantId: string; id: string }>`
     SELECT tenant_id AS "tenantId", id FROM client

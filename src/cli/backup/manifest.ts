@@ -8,7 +8,7 @@ import { keptTimes, type Keep } from './keep.js';
 
 const MANIFEST = 'manifest.json';
 const UUID = '[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}';
-/** A manifest that `--keep` keeps, named by the time of its backup, without characters that folders may refuse. */
+/** The file name of a kept manifest: the time of its backup, without characters that folders may refuse. */
 const dated = (takenAt: string): string => `manifest-${takenAt.replaceAll(':', '.')}.json`;
 const DATED = /^manifest-(\d{4}-\d\d-\d\dT\d\d)\.(\d\d)\.(\d\d\.\d{3}Z)\.json$/;
 /** The names of this program's files; other files are left alone. */
@@ -40,7 +40,7 @@ const schema = members(
     version: text,
     /** Major versions of the server and of the program that dumped it. */
     postgres: members({ server: { type: 'integer' }, program: { type: 'integer' } }),
-    /** Identifies the database. */
+    /** The identity of the database, so that a backup replaces only earlier ones of the same database. */
     database: text,
     migrations: texts,
     dump: fileOf(`database-${UUID}\\.dump`),
@@ -108,8 +108,8 @@ export async function assertBackupOf(store: BackupStore, database: string): Prom
 }
 
 /**
- * Completes a backup: replaces the manifest, then removes files that no manifest names any longer. @param keep which
- * backups to keep; undefined = the kept ones, but not this one once the next replaces it
+ * Completes a backup: replaces the manifest, then removes files that no manifest names any longer.
+ * @param keep which backups to keep; undefined = keep all earlier ones with `--keep`, but let the next replace this one
  */
 export async function writeManifest(store: BackupStore, manifest: Manifest, keep?: Keep): Promise<void> {
   if (keep) await store.write(dated(manifest.takenAt), bodyOf(JSON.stringify(manifest, null, 1)));

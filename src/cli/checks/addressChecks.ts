@@ -51,7 +51,7 @@ function owner(url: string, ownerUrl: string): Check {
 
 const identityOf = (url: string): Promise<string> => read(url, IDENTITY);
 
-/** The only value of a query. */
+/** Runs a query that returns a single value. */
 function read<T>(connectionString: string, query: string): Promise<T> {
   const limits = { connectionTimeoutMillis: CHECK_TIMEOUT_MS, query_timeout: CHECK_TIMEOUT_MS };
   return withClient({ connectionString, ...limits }, async (client) => {

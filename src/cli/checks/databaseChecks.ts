@@ -29,7 +29,7 @@ export const OTHER_CONNECTIONS = 13;
 const MAX_SKEW_MS = 5_000;
 const MAX_LAG_SECONDS = 60;
 const MAX_JOB_DELAY_SECONDS = 300;
-/** Many times the normal delay, because checkpoints are added every minute. */
+/** Ten minutes: a job adds checkpoints every minute, and a few of its runs may fail. */
 const MAX_CHECKPOINT_DELAY_SECONDS = 600;
 
 /** The extensions that the initial migration creates, for the indexes of searches. */
@@ -225,7 +225,7 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     if (!keys) return [];
     if (await areKnown({ db }, await keys.current())) return ok('The database knows the signing keys.');
     const advice = `Copy the file of the other servers or of the backup. If all are lost, run "${PROGRAM} keys rotate".`;
-    return failure(`Tokens of this installation are signed with other keys than those in ${file}.`, advice);
+    return failure(`The keys in ${file} are not those that sign the tokens of this installation.`, advice);
   },
   cluster: ({ url }) => clusterResults(url),
   async providers({ db }) {

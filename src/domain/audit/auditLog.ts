@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000;
 
 interface Minute {
   rows: number;
-  /** The number of requests in this minute that have no row of their own yet. */
+  /** The number of requests in this minute beyond those that have a row each. */
   more: number;
   last: AuditRow;
 }
@@ -15,7 +15,7 @@ interface Minute {
 /** Opens the audit of a process. `close` writes the counts that have no row yet. */
 export function openAuditLog(context: Pick<DomainContext, 'db'>, minuteMs = MINUTE_MS): AuditLog {
   const record = auditRecorder(context);
-  /** The present minute by subject: existing clients and documents, of which callers cannot invent more. */
+  /** The current minute by subject. Callers cannot invent subjects: these are existing clients and documents. */
   const minutes = new Map<string, Minute>();
 
   const end = async ([key, minute]: [string, Minute]): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { QueryContext } from '../transactions/transaction.js';
 import { NO_TENANT } from '../transactions/unitOfWork.js';
 
-/** The seconds since the operator's commands last created and verified a backup, as the audit has them. */
+/** The seconds since the operator's commands last created and verified a backup, according to the audit. */
 export async function backupAges({ db }: Pick<QueryContext, 'db'>) {
   return db.of(NO_TENANT).rows<{ step: 'created' | 'verified'; age: number }>`
     SELECT step, age FROM (VALUES ('created', 'backup create'), ('verified', 'backup verify')) AS steps (step, command),

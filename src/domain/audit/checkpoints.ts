@@ -12,7 +12,7 @@ const MAX_ROWS = 10_000;
 /** Takes the place of the predecessor's hash in the first checkpoint. */
 export const NOTHING_BEFORE = Buffer.alloc(32);
 
-/** Position and digest of each row. A digest covers fixed columns, not the position: so moved rows are found. */
+/** Position and digest of each row. A digest does not cover the position, so that moved rows are recognized. */
 export const digestsOf = (rows: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT max(position) AS through, string_agg(int8send(position) || sha256(convert_to(json_build_array(
       (extract(epoch FROM at) * 1000)::bigint, tenant_id, client_id, operator, operation_id, resource_type, resource_id,

@@ -24,7 +24,7 @@ export async function keepExchange({ db }: Pick<DomainContext, 'db'>, exchange: 
     ON CONFLICT (tenant_id, request_id) DO UPDATE SET ${fromExcluded(columnsOf([row]))}`;
 }
 
-/** A body as JSON without secrets, cut; null if there is none, or a file. */
+/** A body as JSON without secrets, cut to the maximum; null if there is no body, or if it is a file. */
 function textOf(body: unknown): string | null {
   if (body === undefined || body === null || body instanceof Uint8Array) return null;
   const withoutSecrets = (name: string, value: unknown): unknown => (/secret$/i.test(name) ? '[removed]' : value);

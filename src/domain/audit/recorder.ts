@@ -7,7 +7,7 @@ import { NO_TENANT, unitOfWorkStatement } from '../transactions/unitOfWork.js';
 /** Resolves when the row is committed. @throws Problem dependency_unavailable if it cannot be */
 export type RecordAudit = (row: AuditRow) => Promise<void>;
 
-/** Null, or empty, for every member that an audit row need not have. */
+/** The defaults of the optional members of an audit row: null, or an empty list. */
 export const emptyRow = {
   ...{ tenantId: null, clientId: null, operator: null, resourceType: null, resourceId: null },
   ...{ patientIds: [], status: null, code: null, requestId: null, ip: null, reviewerRef: null, count: null },

@@ -84,7 +84,7 @@ function matching(words: readonly string[], searched: CatalogList['searched']): 
 
 const sortColumns = { name: 'name_key', sku: 'sku_key', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
-/** The order of a list; ties: newest first, then smaller id. An index has each order. */
+/** The order of a list; ties: newest first, then smaller id. An index supports each order. */
 function sortsOf({ sort_by, sort_order }: Filter): [column: string, direction: string][] {
   const ties: [string, string][] = sort_by === 'createdAt' ? [] : [['created_at', 'DESC']];
   return [[sortColumns[sort_by], sort_order.toUpperCase()], ...ties, ['id', 'ASC']];

@@ -8,7 +8,7 @@ import { forTenant, jsonOf, type JsonOf } from '../transactions/bulkSql.js';
 
 export type ClinicFilter = Input<'listClinics'>['query'];
 
-/** A clinic as a view takes it: an element of the list, or by its id. */
+/** A clinic that a view can show: an element of the list, or one that was read by its id. */
 export type ShownClinic = ListedClinic | Awaited<ReturnType<typeof getClinic>>;
 
 interface ListedClinic extends JsonOf<Clinic> {

@@ -19,7 +19,7 @@ import { canonicalUuid } from '../transactions/uuid.js';
 
 export type ProductFilter = Input<'listProducts'>['query'];
 
-/** A product as a view takes it: an element of the list, or by its id. */
+/** A product that a view can show: an element of the list, or one that was read by its id. */
 export type ShownProduct = ListedProduct | Awaited<ReturnType<typeof getProduct>>;
 
 interface ListedProduct extends JsonOf<Product> {

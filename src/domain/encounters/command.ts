@@ -111,7 +111,7 @@ export const closed = (encounter: EncounterRecord, status: 'cancelled' | 'expire
   gfeItems: encounter.gfeItems.map((item) => (item.status === 'pending_review' ? { ...item, status } : item)),
 });
 
-/** The patient with new facts of a kind (R-210). */
+/** The patient with `count` more news of a kind (R-210). */
 export function withNews(state: EncounterState, kind: FactKind, count = 1): EncounterState['patient'] {
   const { patient } = state;
   if (count === 0) return patient;

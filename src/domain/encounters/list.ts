@@ -18,7 +18,10 @@ export async function listEncounters(context: ReadContext, filter: EncounterFilt
   return listPage<ShownEncounter>(found.map(shownEncounter), filter.limit, cursorOf);
 }
 
-/** The query for a page. Reading starts at the cursor's place in an index, except for a range of times: ranges are mostly short, so its matches are sorted. */
+/**
+ * The query for a page. Reading starts at the cursor's place in an index. The matches of a range of times are sorted
+ * instead, because ranges are mostly short.
+ */
 function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
   const { status: statuses, limit } = filter;
   const { tenantId } = context.caller;

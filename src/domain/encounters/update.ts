@@ -24,7 +24,7 @@ type Fields = Pick<EncounterRecord, 'reference' | 'metadata' | 'reviewType' | 'p
   readonly treatmentIds: readonly string[];
 };
 
-/** The facts that decide an update besides the encounter. */
+/** The facts, in addition to the encounter, that decide an update. */
 interface Revised {
   /** The version that the caller may have read, before this request applies deadlines. */
   readonly version: number;

@@ -36,11 +36,11 @@ export type Settlement = Pick<
   'paidAmt' | 'refundedAmt' | 'heldAmt' | 'balanceAmt' | 'refundableAmt' | 'orderStatus'
 >;
 
-/** The one formula of money: what is due, received and returned decides everything else. */
+/** The one formula of money: all amounts and the status follow from the amounts due, received and returned. */
 export function settlementOf({ lines, payments, refunds, totalShippingAmt, grandTotal }: OrderWithParts): Settlement {
   const open = lines.filter(({ status }) => status !== 'cancelled');
   const dueLines = open.filter(({ holdAt }) => holdAt === null);
-  // The shipping of the order is one amount: it is due with the first line that is due.
+  // Shipping is one amount for the whole order: it is due while any line is due.
   const due = sum([...dueLines.map(({ unitPrice }) => unitPrice), dueLines.length > 0 ? totalShippingAmt : zero]);
   const received = sum(payments.map(({ amount }) => amount));
   const returned = sum(refunds.map(({ amount }) => amount));

@@ -45,7 +45,7 @@ export interface ApprovedTreatment {
 
 /**
  * The order of an encounter: one line for each approved treatment, at its frozen price (R-55, R-30).
- * @param terms those of a reorder
+ * Address and currency are the encounter's, unless a reorder gives others.
  */
 export function newOrder(
   encounter: Encounter,

@@ -2,8 +2,8 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
 /**
- * Counts a new document of a locked patient, on which approvals depend (R-210). A trigger counts facts in the patient's
- * columns, and decisions count their own.
+ * Counts a new or withdrawn document as news of the locked patient (R-210). A trigger counts changes of the patient's
+ * columns; commands on encounters count their news by `withNews`.
  */
 export async function countDocument(
   { db }: Pick<LookupContext, 'db'>,

@@ -18,7 +18,7 @@ export function visiblePatient(viewer: Viewer, alias: string): Prisma.Sql {
   );
 }
 
-/** {@link visiblePatient} for queries of Prisma's models, which name the tenant. */
+/** {@link visiblePatient} as a filter for queries of Prisma's models. */
 export function visiblePatients({ tenantId, apiClientId, allowedClinicIds }: PatientViewer): Prisma.PatientWhereInput {
   if (allowedClinicIds === null) return { tenantId };
   const visit = { tenantId, clinicId: { in: [...allowedClinicIds] } };

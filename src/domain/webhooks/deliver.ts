@@ -51,11 +51,11 @@ interface Attempt {
 
 /** Maximum of concurrent deliveries to one endpoint. */
 const IN_FLIGHT = 8;
-/** Seconds of a lease: longer than an attempt and its record. If its process dies, the endpoint waits for so long. */
+/** Seconds of a lease: longer than an attempt and its record. If its process dies, the endpoint waits that long. */
 const LEASE_SECONDS = 30;
 /** Maximum of attempts that are stored for a delivery; older ones are dropped. */
 const SHOWN_ATTEMPTS = 20;
-/** Milliseconds: an endpoint that has failed for so long, without a success, is disabled. */
+/** Milliseconds of failures without a success after which an endpoint is disabled. */
 const MAX_FAILING_MS = 5 * 24 * 3_600_000;
 /** Milliseconds: longer than the longest delay between two attempts. */
 const LONGEST_SILENCE_MS = 29 * 3_600_000;
@@ -160,7 +160,7 @@ async function post(
 
 const isSuccess = ({ httpStatus: status }: Attempt): boolean => status !== null && status >= 200 && status < 300;
 
-/** The secrets that sign at this time of the tenant; during a rotation, the previous one is among them. */
+/** The secrets that sign now: the current one and, for a day after a rotation, the previous one. */
 function secretsOf({ secret, previousSecret, previousSecretUntil }: Target, at: Date): Uint8Array[] {
   return previousSecret && previousSecretUntil && previousSecretUntil > at ? [secret, previousSecret] : [secret];
 }

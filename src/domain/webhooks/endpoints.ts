@@ -45,7 +45,7 @@ const OVERLAP_MS = 24 * 60 * 60 * 1000;
 const shown = Prisma.sql`${fieldsOf('WebhookEndpoint', 'webhook_endpoint', Object.keys(shownFields))},
   types::text[] AS types`;
 
-/** The endpoints that a caller manages: its own, and those of deactivated clients (R-126), as a sandbox's fixture is. */
+/** The endpoints that a caller manages: its own and those of deactivated clients (R-126), such as the fixture's. */
 const ownOf = ({ caller: { tenantId, apiClientId } }: Pick<LookupContext, 'caller'>) => ({
   tenantId,
   OR: [{ apiClientId }, { apiClient: { isActive: false } }],

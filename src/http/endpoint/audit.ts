@@ -20,7 +20,7 @@ export interface AuditRule {
   /** The patient whom the request names. */
   readonly patientOf: FindId;
   readonly reviewerOf: FindId;
-  /** Whether a successful response can name a patient. To walk through others, such as long lists of products, takes time. */
+  /** Whether a successful response can name a patient. The others are not searched, because some are long lists. */
   readonly namesPatients: boolean;
 }
 
@@ -100,7 +100,7 @@ export function requestAudit(
   };
 }
 
-/** Adds the patients whom a response names. Metadata are the partner's own data: a name in them says nothing. */
+/** Adds the patients whom a response names. Skips metadata, which are the partner's own data. */
 function addPatients(value: unknown, ids: Set<string>): void {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;
   for (const [name, member] of Object.entries(value)) {

@@ -9,7 +9,7 @@ const FORM = 'application/x-www-form-urlencoded';
 /** Maximum depth of nested arrays and objects: more than the contract needs, and safe for recursion (R-243). */
 const MAX_LEVELS = 32;
 /**
- * An escape that may be a lone surrogate, in place of which PostgreSQL would silently store another character; or a
+ * An escape that may be a lone surrogate, which PostgreSQL would silently store as another character; or a
  * number that may exceed a double: JSON.parse turns it into Infinity, which can be neither stored nor hashed.
  */
 const SUSPECT = /\\u[dD][89a-fA-F]|(?:^|[:[,])\s*-?\d[\d.]*[eE]\+?\d{2}|\d{300}/;
@@ -60,7 +60,7 @@ function decode(bytes: Buffer): string {
 
 function parseJson(text: string): unknown {
   if (levelsOf(text) > MAX_LEVELS) {
-    throw new Problem('malformed_json', `The body is nested deeper than ${MAX_LEVELS} levels.`);
+    throw new Problem('malformed_json', `The body is nested deeper than ${MAX_LEVELS} levels. Send fewer levels.`);
   }
   const reviver = SUSPECT.test(text) ? refuseLossy : undefined;
   try {
@@ -75,7 +75,7 @@ function refuseLossy(key: string, value: unknown): unknown {
     throw new Problem('malformed_json', 'The body contains an escape for half of a surrogate pair. Send both halves.');
   }
   if (value === Infinity || value === -Infinity) {
-    throw new Problem('malformed_json', 'The body contains a number beyond the range of a double.');
+    throw new Problem('malformed_json', 'The body contains a number beyond the range of a double. Send a smaller one.');
   }
   return value;
 }

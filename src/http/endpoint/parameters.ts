@@ -62,7 +62,7 @@ export function parameterReader(declared: readonly Parameter[]): ReadParameters 
   };
 }
 
-/** Converts a parameter's text; undefined if it stays text. Unreadable text is kept and later fails the schema. */
+/** A function that converts text to the parameter's type; undefined for texts. Text that it cannot read fails the schema. */
 function readerOf(parameter: Omit<Parameter, 'name'>): ((given: unknown) => unknown) | undefined {
   const { type, enum: values = [], items } = parameter.schema;
   if (type === 'integer') return ofText((text) => (/^-?(0|[1-9]\d*)$/.test(text) ? finite(Number(text)) : text));

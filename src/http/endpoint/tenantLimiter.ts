@@ -97,7 +97,7 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
   };
 }
 
-/** A refusal because of the tenant's own load, which is no failure of the service. */
+/** A refusal because of the tenant's own load, not because of a failure of the service. */
 export class TenantOverload extends Problem {
   constructor(detail: string) {
     super('dependency_unavailable', detail);
@@ -130,7 +130,7 @@ export function unreadResponses() {
   };
 }
 
-/** Counts by tenant. Zero counts are deleted, so that inactive tenants take no memory. */
+/** Creates a counter per tenant. Zero counts are deleted, so that inactive tenants take no memory. */
 export function countByTenant() {
   const counts = new Map<string, number>();
   const of = (tenantId: string): number => counts.get(tenantId) ?? 0;

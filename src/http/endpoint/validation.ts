@@ -8,7 +8,7 @@ import { MAX_FIELD_ERRORS } from './errors.js';
 
 const { validate: isDateTime } = addFormats.default.get('date-time') as { validate: (text: string) => boolean };
 
-/** Creates an Ajv whose `validate(schema, value)` compiles a schema object at its first use: so the start is quick. */
+/** Creates an Ajv whose `validate(schema, value)` compiles a schema object at its first use, for a quick start. */
 function validator(useDefaults: boolean): Ajv2020 {
   const ajv = new Ajv2020({
     allErrors: true,
@@ -169,7 +169,7 @@ function detailOf({ keyword, params, parentSchema = {} }: ErrorObject): string {
   }
 }
 
-/** What type a value must have. The hint of a string is not used, because it is about the characters. */
+/** The type that a value must have. The hint of a string is not used, because it is about the characters. */
 function typeHint({ type, 'x-hint': hint }: NonNullable<ErrorObject['parentSchema']>): string | undefined {
   const [name = ''] = [type as string | readonly string[]].flat();
   return name === 'string' ? typeNames[name] : ((hint as string | undefined) ?? typeNames[name]);

@@ -132,7 +132,7 @@ describe('a new catalog', () => {
   });
 });
 
-it('a faulty catalog is stored in no part, nor one whose import fails while it writes', async () => {
+it('catalog import stores no part of a faulty file, nor of one whose import fails while it writes', async () => {
   expect(
     await harness.faultsOf(write({ ...sample(), products: [product(), product({ pharmacy: 'None', sku: 'B' })] })),
   ).toHaveLength(1);

@@ -65,7 +65,7 @@ async function newEncounter(status: Status): Promise<string> {
 
 describe('a final status', () => {
   const moves = final.flatMap((from) => statuses.filter((to) => to !== from).map((to) => [from, to] as const));
-  it('of an encounter never changes: encounter_final', () =>
+  it('of an encounter cannot be changed, by the trigger encounter_final', () =>
     everyCase(moves, String, async ([from, to]) => {
       const id = await newEncounter(from);
       expect(await refusal(change('encounter', `status = '${to}'`, id))).toBe('encounter_final');
@@ -78,7 +78,7 @@ describe('a final status', () => {
       .filter((to) => `'${to}'` !== itemColumnsOf[from]['status'])
       .map((to) => [from, to] as const),
   );
-  it('of an item never changes: gfe_item_final', () =>
+  it('of an item cannot be changed, by the trigger gfe_item_final', () =>
     everyCase(itemMoves, String, async ([from, to]) => {
       const id = await newEncounter(from);
       expect(await refusal(change('gfe_item', `status = '${to}'`, id))).toBe('gfe_item_final');
@@ -161,7 +161,7 @@ describe('an encounter, its items and its order', () => {
     rows.flatMap(([mistake, affected, make]) => affected.map((status) => [constraint, status, mistake, make] as const)),
   );
   const titleOf = ([constraint, status, mistake]: (typeof cases)[number]) => `${constraint}, ${status}: ${mistake}`;
-  it('are rejected by the constraint that a mistake breaks', () =>
+  it('are rejected with the constraint that the faulty rows violate', () =>
     everyCase(cases, titleOf, async ([constraint, status, , make]) => {
       expect(await refusal(...make(await newEncounter(status), status))).toBe(constraint);
     }));
@@ -178,7 +178,7 @@ describe('an encounter, its items and its order', () => {
     ['a decision while another item is pending', 'in_review', (id) => [approve(id), anotherItem(id)]],
     ['a full end', 'pending_review', (id) => [cancel(id), change('gfe_item', `status = 'cancelled'`, id)]],
   ];
-  it('are accepted as the service writes them', () =>
+  it('are accepted with the rows that the service writes', () =>
     everyCase(
       valid,
       ([name]) => name,

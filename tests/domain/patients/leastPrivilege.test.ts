@@ -126,7 +126,7 @@ describe('a claim', () => {
     expect([encounter.claimedById, encounter.reviewedById]).toEqual([id, id]);
   });
 
-  it('of a sandbox can be simulated by any client, and the claim of a fixture also be released', async () => {
+  it('in a sandbox can be reviewed by simulation of any client, and that of a fixture released by any client', async () => {
     const sandbox = await newSandbox(harness);
     const other = await newClient(harness, sandbox.tenantId);
     const { encounter_id } = await claimedEncounter(harness, sandbox);

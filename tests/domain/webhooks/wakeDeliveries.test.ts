@@ -2,7 +2,7 @@ import { newPartner, newPatient, patientBody } from '../../support/factories.js'
 import { startHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 
-it('a commit with events wakes the delivery of webhooks, a 409 or a read does not', async () => {
+it('a commit with events wakes the delivery of webhooks, but a 409 or a read does not', async () => {
   let woken = 0;
   const harness = await startHarness({
     change: (services) => Object.assign(services, { wakeDeliveries: () => (woken += 1) }),
