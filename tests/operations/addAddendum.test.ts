@@ -1,8 +1,6 @@
 import { newEncounter, newPartner } from '../support/factories.js';
-import { addAddenda } from '../support/fullRecords.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem } from '../support/refusals.js';
 import {
   claimedEncounter,
   completedEncounter,
@@ -43,18 +41,5 @@ describe('addAddendum 200', () => {
       const { body: chart } = await call(harness, target, { token: partner.token });
       expect(chart.earlierReviews).toMatchObject([{ addenda: [{ ...addendum, addedAt }] }]);
     }
-  });
-});
-
-describe('addAddendum 409', () => {
-  it('limits an encounter to 100 addenda, also when requests race', async () => {
-    const { encounter_id } = await completedEncounter(harness, partner);
-    await addAddenda(harness, partner, encounter_id, 98);
-    const answers = await Promise.all(Array.from({ length: 5 }, () => send(encounter_id)));
-    const refused = answers.filter(({ status }) => status !== 200);
-    expect(refused).toHaveLength(3);
-    for (const answer of refused) expectProblem(answer, 409, 'too_many_records');
-    expect(refused[0]?.body.detail).toContain('100 addenda');
-    expect((await details({ encounter_id })).body.addenda).toHaveLength(100);
   });
 });

@@ -207,3 +207,13 @@ it('an encounter takes at most 100 addenda, and each is news about the decisions
   expect(codeOf(() => life.addendum(0))).toBe('too_many_records');
   expect(life.newsOf(0)).toEqual(['decisions']);
 });
+
+it('an order takes at most 200 payments and refunds', () => {
+  const life = claimed();
+  life.decide(0);
+  for (let count = 0; count < 199; count += 1) life.pay(0, '2.00');
+  life.refund(0, '1.00');
+  for (const more of [() => life.pay(0, '1.00'), () => life.refund(0, '1.00')]) {
+    expect(codeOf(more)).toBe('too_many_records');
+  }
+});
