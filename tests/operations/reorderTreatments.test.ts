@@ -2,7 +2,6 @@ import { newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout, getOrder, orderEvents } from '../support/orders.js';
-import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 
 const harness = await openHarness();
@@ -45,16 +44,6 @@ describe('reorderTreatments 201', () => {
     ]);
     const { body: shown } = await call(harness, `GET /encounters/${encounter_id}`, { token });
     expect(shown.order_no).toBe(encounter.order_no);
-  });
-});
-
-describe('reorderTreatments 400', () => {
-  it('refuses a treatment that is named twice, also in another letter case, and creates no order', async () => {
-    const encounter = await completedEncounter(harness, partner);
-    const [id] = encounter.treatmentIds;
-    const twice = await reorder(encounter, { treatmentIds: [id, id.toUpperCase()] });
-    expectProblem(twice, 400, 'validation_failed', [{ pointer: '#/treatmentIds/1' }]);
-    expect(await ordersOf(encounter)).toEqual([encounter.order_no]);
   });
 });
 

@@ -1,7 +1,6 @@
-import { newCategory, newPartner, newProduct } from '../support/factories.js';
+import { newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { getOrder } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import { claimedEncounter, deny, eventsOf, reviewBody, type Decide, recordOf } from '../support/reviews.js';
 
@@ -42,21 +41,6 @@ describe('submitReview 200', () => {
       'encounter.completed',
       { encounter_id, gfe_no, approved: 2, denied: 0, order_no: body.order_no },
     ]);
-  });
-
-  it('orders the treatments that the approval does not except, and shows the others and the rationale', async () => {
-    const group = await newCategory(harness, partner);
-    const treatmentIds = [await newProduct(harness, partner, group), await newProduct(harness, partner, group)];
-    const claimed = await claimedEncounter(harness, partner, { treatmentIds });
-    const decision = { exceptTreatmentIds: treatmentIds.slice(1), rationale: 'The lower dose comes first.' };
-    const json = await reviewBody(harness, partner, claimed, () => ({ decision: 'approved', ...decision }));
-    const { body } = await send(claimed.encounter_id, json);
-    const { exceptTreatmentIds: declinedTreatmentIds, rationale } = decision;
-    expect(body.gfe_data).toMatchObject([{ treatmentIds, declinedTreatmentIds, rationale }]);
-    expect(await stored(claimed)).toEqual(body);
-    const order = await getOrder(harness, partner, body.order_no);
-    expect(order.body.lines).toMatchObject([{ treatmentId: treatmentIds[0] }]);
-    expect(order.text).not.toContain(rationale);
   });
 
   it('accepts decisions in any order and ids in any letter case, and returns neither visit nor notes', async () => {

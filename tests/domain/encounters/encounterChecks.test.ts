@@ -56,6 +56,18 @@ describe('the limits of a treatment in createEncounter', () => {
   });
 });
 
+it.each([
+  ['createEncounter', 'POST /encounters', 'treatmentIds', valid],
+  ['updateEncounter', 'PATCH /encounters/999999999', 'treatmentIds', {}],
+  ['reorderTreatments', 'POST /encounters/999999999/reorder', 'treatmentIds', {}],
+  ['provideInformation', 'POST /encounters/999999999/information', 'documentIds', {}],
+])('%s refuses an id in two spellings before it looks for records', async (_operation, target, name, body) => {
+  const json = { ...body, [name]: [unknownId, unknownId.toUpperCase()] };
+  const headers = { 'Idempotency-Key': 'twice' };
+  const answer = await call(harness, target, { token: partner.token, json, headers });
+  expectProblem(answer, 400, 'validation_failed', [{ pointer: `#/${name}/1`, code: 'uniqueItems' }]);
+});
+
 describe('references to records that the caller cannot see', () => {
   const requestId = '01a10caf-a4c0-7000-8000-0000000000aa';
 
