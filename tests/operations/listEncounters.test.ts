@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { encounterBody, newClient, newClinic, newPartner, newPatient } from '../support/factories.js';
+import { encounterBody, newClient, newClinic, newEncounter, newPartner, newPatient } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { cancelled, claim, completedEncounter, recordOf } from '../support/reviews.js';
+import { cancelled, claim, recordOf } from '../support/reviews.js';
 
 type Encounter = Answer['body'];
 type Query = Readonly<Record<string, string | number>>;
@@ -35,6 +35,9 @@ for (let number = 0; number < 12; number += 1) {
   if (number % 3 === 2) harness.clock.advance(60);
 }
 
+// No list shows it.
+await newEncounter(harness, await newPartner(harness));
+
 function list(query: Query = {}, { token }: { token: string | undefined } = partner): Promise<Answer> {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) search.set(name, String(value));
@@ -60,14 +63,6 @@ describe('listEncounters 200', () => {
     const { status, headers, body } = await list();
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     expect(body).toEqual({ data: all, next_cursor: null, has_more: false });
-  });
-
-  it('lists no encounter of another tenant', async () => {
-    const other = await newPartner(harness);
-    expect((await list({}, other)).body).toEqual({ data: [], next_cursor: null, has_more: false });
-    const { encounter_id } = await completedEncounter(harness, other);
-    expect((await list({}, other)).body.data).toMatchObject([{ encounter_id }]);
-    expect((await list()).body.data).toEqual(all);
   });
 
   it('pages through every combination of filters, each encounter once and in order', async () => {
@@ -134,22 +129,15 @@ describe('listEncounters 200', () => {
   });
 
   it.each([
-    ['an offset', '2026-11-20T17:01:00+01:00'],
-    ['lower-case letters', '2026-11-20t16:01:00z'],
-    ['fractions', '2026-11-20T16:01:00.00000000000000000000Z'],
-  ])('accepts created_after with %s', async (_what, created_after) => {
-    const expected = all.filter(({ createdAt }) => createdAt > '2026-11-20T16:01:00.000Z');
-    expect(expected.length).toBeGreaterThan(0);
-    expect((await list({ created_after })).body.data).toEqual(expected);
-  });
-
-  it.each([
+    ['2026-11-20T17:01:00+01:00', 6],
+    ['2026-11-20t16:01:00z', 6],
+    ['2026-11-20T16:01:00.00000000000000000000Z', 6],
     ['0000-01-01T00:00:00Z', 12],
     ['9999-12-31T23:59:59-23:59', 0],
     ['2016-12-31T23:59:60Z', 12],
     ['2999-06-30T17:59:60.5-06:00', 0],
-  ])('accepts created_after %s, at the limits and in a leap second', async (created_after, length) => {
-    expect((await list({ created_after })).body.data).toHaveLength(length);
+  ])('accepts created_after %s, in any form of RFC 3339', async (created_after, length) => {
+    expect((await list({ created_after })).body.data).toEqual(all.slice(0, length));
   });
 
   it('shows a client limited to clinics only their encounters', async () => {
