@@ -229,21 +229,6 @@ describe('data that the partner sends', () => {
     expectNoSecret(answers);
   });
 
-  it('does not appear in the response to an internal error, which has a fixed text and the request id', () => {
-    const ours = failures.filter(({ status }) => status >= 500);
-    expect(ours.length).toBeGreaterThan(10);
-    for (const { body, status } of ours) {
-      const members = ['code', 'detail', 'doc_url', 'instance', 'request_id', 'status', 'title', 'type'];
-      expect(Object.keys(body).sort()).toEqual(members);
-      expect(body.doc_url).toBe(`/docs#/section/errors/${body.code}`);
-      expect(body.detail).toBe(
-        status === 500
-          ? 'The service failed. Report the request_id to the operator.'
-          : 'A part of the service is unavailable. Retry after the given delay.',
-      );
-    }
-  });
-
   it('does not appear in the log line of a request, which has ids, path template, status and duration', () => {
     const routes = ['null null', ...operations.map(({ operationId, path }) => `${operationId} ${path}`)];
     const lines = harness.logged.filter(({ msg }) => msg === 'request');

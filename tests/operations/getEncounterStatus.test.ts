@@ -1,4 +1,4 @@
-import { newClient, newEncounter, newPartner, newProduct, newToken } from '../support/factories.js';
+import { newClient, newEncounter, newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { pay } from '../support/orders.js';
@@ -59,20 +59,6 @@ describe('getEncounterStatus 200', () => {
     ]) {
       expect((await ask(json)).body).toEqual(expected);
     }
-  });
-
-  const statesOf = async ({ encounter_id }: Answer['body'], token = partner.token): Promise<string[]> =>
-    (await ask({ encounter_id }, { token })).body.gfe_data.map(({ status }: { status: string }) => status);
-
-  it('returns an approval as expired from its validUntil on', async () => {
-    const encounter = await completedEncounter(harness, partner);
-    const { now } = harness.clock;
-    const atTheEnd = async (milliseconds: number): Promise<string[]> => {
-      harness.clock.now = new Date(Date.parse(encounter.gfe_data[0].validUntil) + milliseconds);
-      return statesOf(encounter, await newToken(harness, partner));
-    };
-    expect([await atTheEnd(-1), await atTheEnd(0)]).toEqual([['approved'], ['expired']]);
-    harness.clock.now = now;
   });
 });
 

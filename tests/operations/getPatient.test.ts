@@ -33,17 +33,6 @@ describe('getPatient 200', () => {
     expect(adminUser).toEqual({ id, email, phone, countryCode, createdAt, ...account, ...never });
   });
 
-  it('returns guardian, insuranceInfo and medicalHistory to clients with write:client only', async () => {
-    const guardian = { name: 'Ada Miller', relation: 'mother', phone: '5125550199' };
-    const written = { guardian, insuranceInfo: 'Plan 4711', medicalHistory: 'Migraine since 2015.' };
-    const id = await newPatient(harness, partner, written);
-    const { body } = await get(id);
-    expect(body).toMatchObject(written);
-    const seen = await get(id, await newClient(harness, partner.tenantId, ['read:client']));
-    const { guardian: _guardian, insuranceInfo: _insurance, medicalHistory: _history, ...others } = body;
-    expect(seen.body).toEqual(others);
-  });
-
   it('returns the verification (R-122) and the account', async () => {
     const id = await newPatient(harness, partner);
     const at = new Date('2026-11-21T10:00:00.000Z');
@@ -61,7 +50,6 @@ describe('getPatient 200', () => {
   });
 
   it.each([
-    ['the state that stateId names', texas, named],
     ['the state of a stateId in upper case', texas.toUpperCase(), named],
     ['no state when stateId is unknown', absent, null],
   ])('returns %s', async (_which, stateId, state) => {

@@ -10,6 +10,7 @@ import {
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
+import { thingsOf } from '../support/sandbox.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -86,21 +87,10 @@ describe('previewEncounter 200', () => {
 
   it('writes no row and consumes no encounter number', async () => {
     const { body: before } = await create(valid);
-    const { encounter, gfeItem, event, idempotencyKey } = harness.domain.db.prisma;
-    const where = { tenantId: partner.tenantId };
-    const counts = () =>
-      Promise.all([
-        encounter.count({ where }),
-        gfeItem.count({ where }),
-        event.count({ where }),
-        idempotencyKey.count({ where }),
-      ]);
-    const rows = await counts();
+    const rows = await thingsOf(harness, partner.tenantId);
     const options = { token: partner.token, json: valid, headers: { 'Idempotency-Key': 'preview' } };
-    for (let round = 0; round < 3; round += 1) {
-      expect((await call(harness, 'POST /encounters/preview', options)).status).toBe(200);
-    }
-    expect(await counts()).toEqual(rows);
+    expect((await call(harness, 'POST /encounters/preview', options)).status).toBe(200);
+    expect(await thingsOf(harness, partner.tenantId)).toEqual(rows);
     const { body: after } = await create(valid);
     expect(after.encounter_id).toBe(Number(before.encounter_id) + 1);
   });
