@@ -51,6 +51,7 @@ const requests = [
   ...['/', '/docs', '/openapi.json', '/llms.txt', '/nowhere', '/files/none', link, ...documents].map((target) => ({
     target,
   })),
+  ...['gzip', 'br'].map((encoding) => ({ target: '/docs', headers: [['Accept-Encoding', encoding]] as const })),
 ];
 
 function exampleRequest(operation: (typeof operations)[number]): RawRequest {
