@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rename } from 'node:fs/promises';
+import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ProblemCode } from '../../src/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { newPartner, newPatient } from '../support/factories.js';
-import { whileKeyIsUsed } from '../support/keys.js';
-import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
-import { startHarness } from '../support/harness.js';
+import { sampleFiles, type FileHost } from '../support/fileHost.js';
+import { openHarnessWithHost } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { expectProblem, tokenWithout, withoutDatabase } from '../support/refusals.js';
 
@@ -16,13 +15,7 @@ const mebibyte = 1024 * 1024;
 const big = (size: number) => Buffer.concat([sampleFiles.png, Buffer.alloc(size - sampleFiles.png.length)]);
 const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
-const host = await startFileHost();
-/** An allowed host that has closed its port. */
-const silent = await startFileHost();
-await silent.close();
-const environment = { DOCUMENT_FETCH_ALLOWED_HOSTS: `${host.host},${silent.host}` };
-const harness = await startHarness({ environment });
-afterAll(() => Promise.all([harness.close(), host.close()]));
+const { harness, host } = await openHarnessWithHost();
 const partner = await newPartner(harness);
 const patientId = await newPatient(harness, partner);
 const pdf = { content: sampleFiles.pdf, headers: { 'content-type': 'application/pdf' } };
@@ -55,9 +48,8 @@ describe('uploadPatientDocument 200', () => {
     const { status, headers, body } = await upload({ url });
     const now = harness.clock.now.toISOString();
     const { tenantId, clientId } = partner;
-    const { id: uploadedById } = await harness.domain.db.prisma.apiClient.findFirstOrThrow({
-      where: { tenantId, clientId },
-    });
+    const where = { tenantId, clientId };
+    const { id: uploadedById } = await harness.domain.db.prisma.apiClient.findFirstOrThrow({ where });
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     expect(body).toEqual({
       message: 'Document uploaded successfully',
@@ -84,31 +76,6 @@ describe('uploadPatientDocument 200', () => {
     });
   });
 
-  it('stores a row whose name, size and checksum agree with the stored object', async () => {
-    const {
-      body: { documentId: id, userDocument },
-    } = await upload({ url, fileName: 'Blood test.pdf' });
-    const row = await harness.domain.db.prisma.document.findUniqueOrThrow({
-      where: { tenantId_id: { tenantId: partner.tenantId, id } },
-    });
-    const { blobPath, contentType, sizeBytes, checksum, docType, fileName, container, storageProvider } = userDocument;
-    expect(row).toMatchObject({
-      patientId,
-      blobPath,
-      contentType,
-      sizeBytes,
-      checksum,
-      docType,
-      fileName,
-      container,
-      storageProvider,
-      originalFilename: 'blood.pdf',
-      createdAt: harness.clock.now,
-    });
-    const object = await readFile(join(folder(), blobPath));
-    expect([sha256(object), object.length]).toEqual([checksum, sizeBytes]);
-  });
-
   it('keeps only the last segment of a file name, and generates a missing name', async () => {
     const named = await upload({ url, fileName: '../../etc/..\\pass\u202ewd.pdf' });
     expect(named.body.userDocument).toMatchObject({
@@ -124,89 +91,40 @@ describe('uploadPatientDocument 400', () => {
   type Served = Parameters<FileHost['serve']>[1];
   const redirect: Served = (_, response) =>
     void response.writeHead(302, { location: 'https://169.254.169.254/latest/meta-data/' }).end();
-  const failure: Served = (_, response) => void response.writeHead(500).end(sampleFiles.pdf);
   const breakdown: Served = (request) => void request.socket.destroy();
   /** Declares a size, so that it is refused before its content arrives. */
-  const declared =
-    (size: number): Served =>
-    (_, response) =>
-      response.writeHead(200, { 'content-length': size }).flushHeaders();
-  const asPdf = (content: Buffer): Served => ({ content, headers: { 'content-type': 'application/pdf' } });
-  const tiff: Served = { content: sampleFiles.tiff, headers: { 'content-type': 'image/tiff' } };
-  const archive: Served = { content: Buffer.from('PK\x03\x04\x14\0\0\0', 'latin1') };
-
-  const wrongFiles: [ProblemCode, string, Served, (Upload & { fileName?: string })?][] = [
+  const large: Served = (_, response) =>
+    response.writeHead(200, { 'content-length': 10 * mebibyte + 1 }).flushHeaders();
+  const png: Served = { content: sampleFiles.png, headers: { 'content-type': 'application/pdf' } };
+  const wrongFiles: [ProblemCode, string, Served, Upload?][] = [
     ['document_url_forbidden', 'a redirect to a metadata service', redirect],
-    ['document_fetch_failed', 'an error of the host', failure],
     ['document_fetch_failed', 'a connection that breaks', breakdown],
-    ['document_empty', 'no content', asPdf(Buffer.alloc(0))],
-    ['document_too_large', 'a declared size of 20 MiB and a byte', declared(20 * mebibyte + 1)],
     ['document_too_large', 'an undeclared size of 20 MiB and a byte', { content: big(20 * mebibyte + 1) }],
-    ['document_too_large', 'an id-card of 10 MiB and a byte', declared(10 * mebibyte + 1), { type: 'id-card' }],
-    ['document_type_not_allowed', 'a page', asPdf(Buffer.from('<html>'))],
-    ['document_type_not_allowed', 'an id-card as TIFF', tiff, { type: 'id-card' }],
-    ['document_type_not_allowed', 'an archive', archive],
-    ['document_type_mismatch', 'a PNG declared as PDF', asPdf(sampleFiles.png)],
-    ['document_type_mismatch', 'a PDF called .png', { content: sampleFiles.pdf }, { fileName: 'scan.png' }],
+    ['document_too_large', 'an id-card of 10 MiB and a byte', large, { type: 'id-card' }],
+    ['document_type_mismatch', 'a PNG declared as PDF', png],
   ];
   const fileTitle = ([code, what]: (typeof wrongFiles)[number]): string => `${code}: ${what}`;
 
   it('refuses a file that it cannot accept, and keeps no row and no object', () =>
-    everyCase(wrongFiles, fileTitle, async ([code, , answer, { fileName, ...options } = {}]) => {
+    everyCase(wrongFiles, fileTitle, async ([code, , answer, options]) => {
       const before = await rows();
-      const file = host.serve('/file', answer);
-      const refusal = await upload(fileName ? { url: file, fileName } : { url: file }, options);
+      const refusal = await upload({ url: host.serve('/file', answer) }, options);
       expectProblem(refusal, 400, code);
       expect(await rows()).toEqual(before);
       expect(await objects()).toHaveLength(before.length);
       expect(refusal.text).not.toContain(host.host);
     }));
-
-  it('answers document_fetch_failed when the host refuses the connection', async () => {
-    expectProblem(await upload({ url: `http://${silent.host}/` }), 400, 'document_fetch_failed');
-  });
 });
 
 describe('uploadPatientDocument 401', () => {
-  it('fetches no file for a caller without token or permission, nor while the database is down', async () => {
+  it('fetches no file for a caller without token or permission, for an unknown patient, or without a database', async () => {
     const before = host.connections();
+    expectProblem(await upload({ url }, { patient: absent }), 401, 'patient_access_denied');
     expectProblem(await upload({ url }, { token: undefined }), 401, 'token_missing');
     const token = await tokenWithout(harness, partner, 'write:document');
     expectProblem(await upload({ url }, { token }), 403, 'insufficient_permission');
     expectProblem(await withoutDatabase(harness, () => upload({ url })), 503, 'dependency_unavailable');
     expect(host.connections()).toBe(before);
-  });
-
-  it("answers patient_access_denied alike for an unknown patient and another tenant's, and fetches no file", async () => {
-    const foreign = await newPatient(harness, await newPartner(harness));
-    const before = host.connections();
-    const headers = { 'X-Request-Id': absent };
-    const answers = [
-      await upload({ url }, { patient: foreign, headers }),
-      await upload({ url }, { patient: absent, headers }),
-    ];
-    for (const answer of answers) {
-      expectProblem(answer, 401, 'patient_access_denied');
-      // The token is valid: an error attribute would tell the client to renew it.
-      expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer realm="clinical-encounter"');
-      expect(answer.text).toBe(answers[0]?.text);
-    }
-    for (const wrong of ['https://127.0.0.1/', 'nonsense://x', `http://${silent.host}/`]) {
-      for (const patient of [foreign, absent]) {
-        expectProblem(await upload({ url: wrong }, { patient }), 401, 'patient_access_denied');
-      }
-    }
-    expect(host.connections()).toBe(before);
-  });
-});
-
-describe('uploadPatientDocument 409', () => {
-  it('sends Retry-After while another request with the same Idempotency-Key is in progress, and keeps no object', async () => {
-    const send = () => upload({ url }, { headers: { 'Idempotency-Key': 'slow' } });
-    const answer = await whileKeyIsUsed(harness, partner, 'uploadPatientDocument', 'slow', send);
-    expectProblem(answer, 409, 'idempotency_in_progress');
-    expect(answer.headers.get('Retry-After')).toBe('1');
-    expect((await send()).status).toBe(200);
   });
 });
 
