@@ -6,102 +6,56 @@ import { createSandbox } from '../../../src/domain/sandbox/reset.js';
 import { forEachTenantClock } from '../../../src/domain/sweeps/tenantClocks.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { sweeps } from '../../../src/jobs/index.js';
+import { resetCast, seedRestorableCast } from '../../support/cast.js';
 import { eventSchemas, operations } from '../../support/contract.js';
 import { feedPage, paid, recordEndpointEvents } from '../../support/events.js';
-import { newEncounter, newPartner, newPatient, shipTo } from '../../support/factories.js';
-import { openHarnessWithHost } from '../../support/harness.js';
+import { exampleRequests, type ExampleRequest } from '../../support/exampleRequests.js';
+import { newEncounter, newPartner } from '../../support/factories.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
-import { keyedRequests } from '../../support/keyedRequests.js';
-import { getOrder } from '../../support/orders.js';
 import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../../support/reviews.js';
-import { reset, setClock, simulate } from '../../support/sandbox.js';
-import { fulfil, putShipTo } from '../../support/shipments.js';
-import { newWebhooks } from '../../support/webhooks.js';
+import { fulfil } from '../../support/shipments.js';
 import { isAudit, statementsOf, transactionsOf, type Statement } from '../../support/statements.js';
 
-const { harness, host: fileHost } = await openHarnessWithHost();
-const partner = await newPartner(harness, 'sandbox');
+const harness = await openHarness();
+const partner = await seedRestorableCast(harness);
+
+const { position: ofFixtures } = await harness.domain.db.prisma.eventCounter.findUniqueOrThrow({
+  where: { tenantId: partner.tenantId },
+});
 
 /** Operations with another method than GET that change no record. */
 const changeNothing = ['issueToken', 'getEncounterStatus', 'previewEncounter'];
-/** Operation, method, path below the endpoint, and body. */
-const webhookChanges: readonly (readonly [string, string, string, object?])[] = [
-  ['updateWebhookEndpoint', 'PATCH', '', { description: 'All' }],
-  ['rotateWebhookSecret', 'POST', '/rotate-secret'],
-  ['pingWebhookEndpoint', 'POST', '/ping'],
-  ['replayWebhookEvents', 'POST', '/replay', { after: '2026-01-01T00:00:00Z' }],
-  ['retryWebhookDelivery', 'POST', '/deliveries/{}/retry'],
-  ['deleteWebhookEndpoint', 'DELETE', ''],
-];
+/** The examples of the others, each of which succeeds once after a reset. */
+const changes = exampleRequests(
+  operations.filter(({ method, operationId }) => method !== 'GET' && !changeNothing.includes(operationId)),
+);
 const send = (target: string, json: object): Promise<Answer> => call(harness, target, { token: partner.token, json });
-/** The changing operations without an idempotency key. */
-const keyless: Readonly<Record<string, () => Promise<{ readonly status: number }>>> = {
-  async releaseEncounter() {
-    const { encounter_id } = await claimedEncounter(harness, partner);
-    return send(`POST /encounters/${encounter_id}/release`, { reviewerRef: reviewer });
-  },
-  async simulateEncounter() {
-    const { encounter_id } = await newEncounter(harness, partner);
-    return simulate(harness, partner, encounter_id, { outcome: 'approve_all', pay: true });
-  },
-  updatePatient: async () =>
-    send(`PATCH /clients/${await newPatient(harness, partner)}`, { notes: 'Prefers mornings.' }),
-  simulateVerification: async () =>
-    send(`POST /sandbox/clients/${await newPatient(harness, partner)}/verification`, { status: 'VERIFIED' }),
-  async cancelOrder() {
-    const { order_no } = await completedEncounter(harness, partner);
-    return send(`POST /orders/${order_no}/cancel`, { reason: 'The patient changed their mind.' });
-  },
-  async recordFulfilment() {
-    const { order_no } = await completedEncounter(harness, partner);
-    const [{ pharmacyId }] = (await getOrder(harness, partner, order_no)).body.lines;
-    return send(`POST /orders/${order_no}/fulfilments`, { pharmacyId, status: 'accepted' });
-  },
-  async setShipTo() {
-    const { order_no } = await completedEncounter(harness, partner);
-    return putShipTo(harness, partner, order_no, { ...shipTo, address1: '1 Main Street' });
-  },
-  setClock: () => setClock(harness, partner, 100),
-  setWebhookInboxBehavior: () => send('PUT /sandbox/webhook-inbox/behavior', { status: 500, delayMs: 0 }),
-  ...Object.fromEntries(
-    webhookChanges.map(([operationId, method, path, json]) => [operationId, () => ofNewWebhook(method, path, json)]),
-  ),
-  resetSandbox: async () => reset(harness, await newPartner(harness, 'sandbox')),
-};
 
-/** Sends a request about a new endpoint with deliveries, of a new tenant with few events. */
-async function ofNewWebhook(method: string, path: string, json?: object): Promise<{ readonly status: number }> {
-  const owner = await newPartner(harness);
-  await newPatient(harness, owner);
-  const { endpoint_id, delivery_id } = await newWebhooks(harness, owner);
-  const target = `${method} /webhook-endpoints/${endpoint_id}${path.replace('{}', delivery_id)}`;
-  return call(harness, target, { token: owner.token, ...(json && { json }) });
-}
-
-function requireSuccess(operationId: string, { status }: { readonly status: number }): void {
-  if (status >= 300) throw new Error(`${operationId}: ${status}`);
+async function make({ title, send: sendIt }: ExampleRequest): Promise<void> {
+  const { status } = await sendIt(harness, partner);
+  if (status >= 300) throw new Error(`${title}: ${status}`);
 }
 
 const day = 24 * 3_600_000;
 
-/** Every changing operation, with a request that succeeds; each call needs another key. */
-function changes(key: string): [operationId: string, run: () => Promise<{ readonly status: number }>][] {
-  const keyed = Object.entries(keyedRequests).map(([operationId, make]) => {
-    const run = async () => {
-      const { right } = await make({ harness, fileHost, partner });
-      const headers = { 'Idempotency-Key': `${operationId} ${key}` };
-      return call(harness, right.target, { token: partner.token, json: right.json, headers });
-    };
-    return [operationId, run] satisfies [string, unknown];
-  });
-  return [...Object.entries(keyless), ...keyed];
+/** The types of the events that were written since the last reset. */
+async function typesWritten(): Promise<string[]> {
+  const rows = await harness.domain.db.prisma.$queryRaw<{ type: string }[]>`
+    SELECT DISTINCT type::text FROM event WHERE tenant_id <> ${partner.tenantId} OR position > ${ofFixtures}`;
+  return rows.map(({ type }) => type);
 }
 
-/** Runs all writers of events: the operations, the jobs at several times, the operator's commands. */
-async function writeAllEvents(): Promise<void> {
+/** Runs all writers of events: the operations, the jobs at several times, the operator's commands. @returns their types */
+async function writeAllEvents(): Promise<Set<string>> {
+  const written: string[] = [];
   const { domain, services } = harness;
   const { objects, config, log } = services;
-  for (const [operationId, run] of changes('written')) requireSuccess(operationId, await run());
+  for (const change of changes) {
+    await resetCast(harness, partner);
+    await make(change);
+    written.push(...(await typesWritten()));
+  }
   const { order_no, clinicId, patientId, treatmentIds } = await completedEncounter(harness, partner);
   await reviewed(harness, partner, await newEncounter(harness, partner, { clinicId, patientId, treatmentIds }), deny);
   await inTransaction(domain, (transaction) =>
@@ -118,22 +72,15 @@ async function writeAllEvents(): Promise<void> {
     const { signal } = new AbortController();
     for (const { run } of sweeps) await run({ ...domain, objects, config, log, signal, now });
   }
+  written.push(...(await typesWritten()));
   await createSandbox(domain, { name: 'Another sandbox' }, objects);
+  return new Set(written);
 }
-
-it('the tests of commit order cover every operation that changes a record', () => {
-  const changing = operations.filter(({ method }) => method !== 'GET').map(({ operationId }) => operationId);
-  expect(changing.sort()).toEqual([...Object.keys({ ...keyedRequests, ...keyless }), ...changeNothing].sort());
-});
 
 it('every transaction commits immediately after the statement that writes its events', async () => {
   const isCounter = (text: string): boolean => text.includes('INTO event_counter');
-  const written = new Set<string>();
-  const transactions = await transactionsOf(async () => {
-    await writeAllEvents();
-    const rows = await harness.domain.db.prisma.$queryRaw<{ type: string }[]>`SELECT DISTINCT type::text FROM event`;
-    for (const { type } of rows) written.add(type);
-  });
+  let written = new Set<string>();
+  const transactions = await transactionsOf(async () => void (written = await writeAllEvents()));
   const ends = transactions
     .filter((texts) => texts.some(isCounter))
     .map((texts) => texts.slice(texts.findIndex(isCounter) + 1).join('; '));
@@ -145,8 +92,10 @@ it('every transaction commits immediately after the statement that writes its ev
 it('every operation that changes a record commits its audit row in the same transaction', async () => {
   const isChange = (text: string): boolean => /\b(INSERT INTO|UPDATE|DELETE FROM) /.test(text) && !isAudit({ text });
   const apart: string[] = [];
-  for (const [operationId, run] of changes('recorded')) {
-    const sent = await statementsOf(async () => requireSuccess(operationId, await run()));
+  for (const change of changes) {
+    const { operationId } = change.operation;
+    await resetCast(harness, partner);
+    const sent = await statementsOf(() => make(change));
     const at = sent.findIndex(
       (statement) => statement.text.includes('"audit_event"') && recordsSuccess(statement, operationId),
     );
