@@ -200,52 +200,6 @@ describe('imports', () => {
     );
     expect(strays).toEqual([]);
   });
-
-  it('name the generated types of the contract only in contract.ts', () => {
-    const readers = sources.filter(({ imports }) => imports.some(({ target }) => target === 'generated/openapi.d.ts'));
-    expect(readers.map(({ path }) => path)).toEqual(['src/contract.ts']);
-  });
-
-  it('have no cycle, types included', () => {
-    const graph = new Map(sources.map((source) => [source.path, files(source).map(({ target }) => target)]));
-    const cycles: string[] = [];
-    const done = new Set<string>();
-    const seek = (path: string, way: readonly string[]): void => {
-      if (way.includes(path)) cycles.push([...way.slice(way.indexOf(path)), path].join(' → '));
-      else if (!done.has(path)) for (const target of graph.get(path) ?? []) seek(target, [...way, path]);
-      done.add(path);
-    };
-    for (const path of graph.keys()) seek(path, []);
-    expect(cycles).toEqual([]);
-  });
-});
-
-/** What operations share: the registry has a line for each of them. */
-const sharedByOperations = ['index', 'withIdempotency'].map((name) => `src/operations/${name}.ts`);
-
-describe('files', () => {
-  it.each([
-    ['operations', 40],
-    ['', 300],
-  ])('of src/%s do not exceed %i lines', (folder, most) => {
-    const tooLong = sources
-      .filter(({ path }) => path.startsWith(`src/${folder}`))
-      .map(({ path, tree }) => ({ path, lines: tree.text.split('\n').length - 1 }))
-      .filter(({ path, lines }) => lines > most && !sharedByOperations.includes(path));
-    expect(tooLong).toEqual([]);
-  });
-
-  it('export by name only', () => {
-    const byDefault = sources.filter(({ tree }) =>
-      tree.statements.some(
-        (statement) =>
-          ts.isExportAssignment(statement) ||
-          (ts.canHaveModifiers(statement) &&
-            ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword)),
-      ),
-    );
-    expect(byDefault.map(({ path }) => path)).toEqual([]);
-  });
 });
 
 describe('the outside world', () => {
