@@ -11,32 +11,23 @@ declare const WebAssembly: {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 };
 
-/** Runs work with Prisma's schema engine (WebAssembly). After a migration, it keeps the process alive for 10 s. */
-export async function withSchemaEngine<T>(
-  url: string,
-  work: (engine: bindings.SchemaEngine) => Promise<T>,
-): Promise<T> {
-  await (loaded ??= load());
-  const pool = openPool({ connectionString: url, max: 1 });
-  try {
-    const factory = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
-    return await work(await bindings.SchemaEngine.new({ datamodels: undefined }, () => {}, factory));
-  } finally {
-    await pool.end();
-  }
-}
-
-/** The SQL from an older schema.prisma (default: an empty one) to the present one. Changes nothing at `url`. */
+/** The SQL from an older schema.prisma (default: an empty one) to the present one, by Prisma's schema engine. Changes nothing at `url`. */
 export async function schemaDiff(url: string, olderSchema?: string): Promise<string> {
   const tag = 'schemaDatamodel' as const;
   const datamodel = (content: string) => ({ tag, files: [{ path: 'schema.prisma', content }] });
   const present = await readFile(new URL('prisma/schema.prisma', packageRoot), 'utf8');
   const from = olderSchema === undefined ? { tag: 'empty' as const } : datamodel(olderSchema);
   const filters = { externalTables: [], externalEnums: [] };
-  return withSchemaEngine(url, async (engine) => {
+  await (loaded ??= load());
+  const pool = openPool({ connectionString: url, max: 1 });
+  try {
+    const factory = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
+    const engine = await bindings.SchemaEngine.new({ datamodels: undefined }, () => {}, factory);
     const diff = await engine.diff({ from, to: datamodel(present), script: true, exitCode: null, filters });
     return diff.stdout ?? '';
-  });
+  } finally {
+    await pool.end();
+  }
 }
 
 let loaded: Promise<void> | undefined;

@@ -7,20 +7,6 @@ const takes = (name: string) => (operation: (typeof operations)[number]) =>
   operation.parameters.some((parameter) => parameter.name === name);
 const isKeyed = takes('Idempotency-Key');
 
-it.each([
-  ['401, 403, 429, 500 and 503', 'a secured operation', isSecured, [401, 403, 429, 500, 503]],
-  ['413', 'an operation with a body', ({ requestBody }) => requestBody !== undefined, [413]],
-  ['409', 'an operation with an Idempotency-Key', isKeyed, [409]],
-  ['400', 'every operation', () => true, [400]],
-] satisfies [string, string, (operation: (typeof operations)[number]) => boolean, number[]][])(
-  'documents %s of %s',
-  (_statuses, _kind, isOfKind, statuses) => {
-    const found = operations.filter(isOfKind);
-    expect(found.length).toBeGreaterThan(20);
-    for (const operation of found) expect(operation.statuses).toEqual(expect.arrayContaining(statuses));
-  },
-);
-
 it('every secured operation, and no other, takes Sandbox-Behavior', () => {
   expect(operations.filter(takes('Sandbox-Behavior'))).toEqual(operations.filter(isSecured));
 });

@@ -7,7 +7,6 @@ import {
   operationOf,
   operations,
   responseExamples,
-  schemaFaults,
   targetOf,
   type ContractOperation,
 } from '../support/contract.js';
@@ -34,11 +33,6 @@ const isRead = ({ operation }: { readonly operation: ContractOperation }): boole
 
 const isSuccess = (status: number): boolean => status < 300;
 const titleOf = ({ title }: { title: string }): string => title;
-
-it('every operation with a body has an example of its request', () => {
-  const shown = new Set(exampleRequests(operations).map(({ operation }) => operation));
-  expect(operations.filter((operation) => operation.requestBody && !shown.has(operation))).toEqual([]);
-});
 
 const none = {
   search: 'no such name',
@@ -230,11 +224,6 @@ it('each successful response equals the example in the contract, and its audit r
     expect(row?.patientIds ?? []).toEqual(expect.arrayContaining(patients));
   });
 }, 120_000);
-
-it('an example of a response keeps to its schema', () =>
-  everyCase(responseExamples, titleOf, ({ schema, value }) => {
-    expect(schemaFaults(schema, value)).toEqual([]);
-  }));
 
 it('all examples of responses name the same three patients', () => {
   const ids = new Set(JSON.stringify(responseExamples.map(({ value }) => value)).match(/"user_id":"[^"]+"/g));

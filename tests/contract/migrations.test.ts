@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { schemaDiff, withSchemaEngine } from '../../scripts/schemaEngine.js';
+import { schemaDiff } from '../../scripts/schemaEngine.js';
 import { planMigrations } from '../../src/adapters/database/migrationPlan.js';
 import { checkSchema, migrate } from '../../src/adapters/database/migrations.js';
 import {
@@ -97,24 +95,6 @@ describe('migrate', () => {
     expect(await tablesOf(url)).toEqual([]);
     await rowsOf(url, 'DROP TYPE "order_status"');
     expect(await migrate(url)).toEqual(migrationNames);
-  });
-
-  it('leaves no pending migration for "prisma migrate deploy"', async () => {
-    const url = await database(createTestDatabase);
-    const baseDir = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
-    const contentOf = (path: string) => readFileSync(`${baseDir}/${path}`, 'utf8');
-    const migrationsList = {
-      baseDir,
-      lockfile: { path: 'migration_lock.toml', content: contentOf('migration_lock.toml') },
-      shadowDbInitScript: '',
-      migrationDirectories: migrationNames.map((path) => {
-        const content = { tag: 'ok' as const, value: contentOf(`${path}/migration.sql`) };
-        return { path, migrationFile: { path: 'migration.sql', content } };
-      }),
-    };
-    const filters = { externalTables: [], externalEnums: [] };
-    const deploy = withSchemaEngine(url, (engine) => engine.applyMigrations({ migrationsList, filters }));
-    expect(await deploy).toEqual({ appliedMigrationNames: [] });
   });
 
   it('refuses a database that contains tables of another application', async () => {

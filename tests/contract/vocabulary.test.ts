@@ -1,9 +1,5 @@
 import { Client } from 'pg';
-import type { EncounterState, EventType } from '../../src/contract.js';
-import { encounterTransitions, nextState } from '../../src/domain/encounters/states.js';
-import type { EncounterActor, EncounterEvent } from '../../src/domain/encounters/states.js';
-import { recordEvent } from '../../src/domain/events/record.js';
-import type { TransactionContext } from '../../src/domain/transactions/transaction.js';
+import { encounterTransitions } from '../../src/domain/encounters/states.js';
 import { contract, eventSchemas } from '../support/contract.js';
 import { createTestDatabase } from '../support/postgres.js';
 
@@ -50,48 +46,3 @@ describe('names of states and events', () => {
     expect(Object.keys(encounterTransitions).sort()).toEqual(listed('Encounter', 'status'));
   });
 });
-
-interface Transition {
-  readonly to: EncounterState;
-  readonly by: readonly EncounterActor[];
-}
-
-/**
- * Compiled, never run: the compiler reports a mark whose line compiles. This proves that code cannot name a state or an
- * event that the contract does not list.
- */
-export function doesNotCompile(context: TransactionContext): void {
-  const place = { tenantId: '', clinicId: null };
-  const numbers = { encounter_id: 1, gfe_no: '' };
-  // @ts-expect-error not a state of an encounter
-  const state: EncounterState = 'finished';
-  // @ts-expect-error not an event of the feed
-  const type: EventType = 'encounter.finished';
-  // @ts-expect-error not a state of an encounter
-  nextState('finished', 'claim', 'provider');
-  // @ts-expect-error not an event of an encounter
-  nextState('in_review', 'finish', 'claimant');
-  // @ts-expect-error not an actor
-  nextState('in_review', 'approve', 'doctor');
-  // @ts-expect-error a state is missing
-  const missing: Record<EncounterState, object> = { pending_review: {}, in_review: {}, completed: {}, denied: {} };
-  const withUnknown = {
-    ...encounterTransitions,
-    // @ts-expect-error the target is not a state
-    in_review: { approve: { to: 'finished', by: ['claimant'] } },
-  } satisfies Record<EncounterState, Partial<Record<EncounterEvent, Transition>>>;
-  // @ts-expect-error not an event of the feed
-  recordEvent(context, place, 'encounter.finished', numbers);
-  // @ts-expect-error a member is missing
-  recordEvent(context, place, 'encounter.cancelled', numbers);
-  // @ts-expect-error an excess member
-  recordEvent(context, place, 'encounter.released', { ...numbers, reason: 'other' });
-  const named = { ...numbers, firstName: 'Jane' };
-  // @ts-expect-error a variable with an excess member
-  recordEvent(context, place, 'encounter.released', named);
-  // @ts-expect-error the data of another event
-  recordEvent(context, place, 'gfe.expired', numbers);
-  // @ts-expect-error not a value of the list
-  recordEvent(context, place, 'webhook.disabled', { endpointId: '', reason: 'slow' });
-  expect([state, type, missing, withUnknown]).toBeDefined();
-}
