@@ -6,7 +6,6 @@ import { openDatabase, type Database } from '../../src/adapters/database/databas
 import { jobCounts } from '../../src/adapters/jobs/jobCounts.js';
 import { startJobs, type ScheduledJob } from '../../src/adapters/jobs/jobs.js';
 import { createMetrics } from '../../src/adapters/metrics/createMetrics.js';
-import { jobs as jobsOfService } from '../../src/jobs/index.js';
 import { startTelemetry } from '../../src/telemetry.js';
 import { rowsOf } from '../support/migrations.js';
 import { createTestDatabase } from '../support/postgres.js';
@@ -194,25 +193,6 @@ describe('a job', () => {
     await until(async () => (await jobCounts(db)).failed === 0);
     expect(runs).toBe(2);
     for (const outcome of ['failed', 'ok']) expect(await counted()).toContain(`{job="${name}",outcome="${outcome}"} 1`);
-  });
-
-  it('is only read while it is not due', async () => {
-    const idle = { name: 'idle', interval: HOUR, run: async () => undefined };
-    start([idle, beat]);
-    await until(() => hasEnded('idle'));
-    const version = async () => (await sql.query(`SELECT ctid, xmin, xmax FROM job_run WHERE name = 'idle'`)).rows;
-    const before = await version();
-    await looks();
-    expect(await version()).toEqual(before);
-  });
-
-  it('of the service has an interval', async () => {
-    start(jobsOfService.map(({ name, interval }) => ({ name, interval, run: async () => undefined })));
-    const query = `SELECT name, extract(epoch FROM due_at - ended_at)::int AS interval FROM job_run
-      WHERE ended_at IS NOT NULL ORDER BY name`;
-    await until(async () => (await sql.query(query)).rowCount === jobsOfService.length);
-    const expected = jobsOfService.map(({ name, interval }) => ({ name, interval }));
-    expect((await sql.query(query)).rows).toEqual(expected.sort((one, other) => (one.name < other.name ? -1 : 1)));
   });
 });
 
