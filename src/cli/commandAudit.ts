@@ -8,7 +8,7 @@ import type { CliIo, RunningCommand } from './cliIo.js';
 const CLIENT_ID = /^ces_[a-z2-7]{20}$/;
 const ORDER_NO = /^[A-Za-z]{2,10}-\d{1,18}$/;
 
-/** Describes a command for the audit. @param as name of the operator in place of the shell's user */
+/** Describes a command for the audit. @param as name of the operator; default: the shell's user */
 export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, as: string | undefined): RunningCommand {
   const { parent } = command;
   const group = parent?.parent ? parent.name() : undefined;

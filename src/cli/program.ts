@@ -98,7 +98,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   return program;
 }
 
-/** The text of an error. Errors of other origin are reduced to one line. */
+/** The text of an error for the operator. An error that the program did not write is reduced to its last line. */
 function toldOf(error: unknown): string {
   if (isUnavailable(error)) return `The database does not answer: ${lastLine(error)}`;
   // The problem's own text is for callers of the API.

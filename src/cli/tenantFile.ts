@@ -110,12 +110,10 @@ export async function importTenant(
     await client.query('SET LOCAL idle_in_transaction_session_timeout = 0');
     const counts = await insertRows(client, linesOf(from.read(dump.file)), tables, tenant);
     const wrong = tables.filter(({ name }) => (rows[name] ?? 0) !== (counts.get(name) ?? 0)).map(({ name }) => name);
-    if (wrong.length > 0)
-      refuse(`The rows in ${wrong.join(', ')} differ in number from the manifest. Export the tenant again.`);
-    if (await hasNamesake(client, tenant))
-      refuse('Another tenant has the name or id of this one. Import into a database without it.');
+    if (wrong.length > 0) refuse(`The rows in ${wrong.join(', ')} differ in number from the manifest.`);
+    if (await hasNamesake(client, tenant)) refuse('Another tenant has the name or id of this one.', ELSEWHERE);
     if (await sharesClientId(client, tenant))
-      refuse("Another tenant has the client_id of one of this tenant's API clients.");
+      refuse("Another tenant has the client_id of one of this tenant's API clients.", ELSEWHERE);
     // Deferred constraints must refuse before objects are stored and sequences are moved, which no rollback undoes.
     await client.query('SET CONSTRAINTS ALL IMMEDIATE');
     const documents = await documentsOf(client, tenant);
@@ -156,8 +154,10 @@ function assertSameSchema(ours: readonly string[], theirs: readonly string[]): v
   }
 }
 
-function refuse(reason: string): never {
-  throw new Error(`Nothing was imported: ${reason}`);
+const ELSEWHERE = 'Import into another database.';
+
+function refuse(reason: string, remedy = 'Export the tenant again.'): never {
+  throw new Error(`Nothing was imported: ${reason} ${remedy}`);
 }
 
 /** Inserts the rows of the lines into the columns that the schema names. @returns the number of rows by table */
@@ -192,5 +192,5 @@ async function* linesOf(body: AsyncIterable<Uint8Array>) {
     if (rest.length > MAX_LINE) refuse(`A line of the rows is longer than ${MAX_LINE} characters.`);
     yield* lines;
   }
-  if (rest) refuse('The last line of the rows is incomplete. Export the tenant again.');
+  if (rest) refuse('The last line of the rows is incomplete.');
 }

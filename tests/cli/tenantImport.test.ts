@@ -83,7 +83,8 @@ const addRow = (files: Files, table: string, changes: object): void => {
 };
 
 /** A refusal that shows nothing of the line. */
-const NO_NAME = /^Nothing was imported: A line of the rows does not begin with the name of a table\.\n$/;
+const NO_NAME =
+  /^Nothing was imported: A line of the rows does not begin with the name of a table\. Export the tenant again\.\n$/;
 
 const hostile: [name: string, message: RegExp, change: (files: Files) => unknown][] = [
   ['a shell command of psql', NO_NAME, (files) => addLine(files, `\\! touch ${SENTINEL}`)],

@@ -104,20 +104,20 @@ describe('headers', () => {
     });
   });
 
-  it('with a bare carriage return or a blank in their name get 400', async () => {
+  it('get 400 with a bare carriage return, or with a blank in a name', async () => {
     const names = ['X-Request-Id', 'Authorization', 'Accept'].map((name) => [name, 'a\rX-Injected: 1'] as const);
     for (const header of [...names, ['Bad Name', 'x'] as const]) {
       expect(await rawCall(service.harness, { headers: [header] })).toMatchObject({ status: 400, text: '' });
     }
   });
 
-  it('with an unknown expectation in Expect are accepted', async () => {
+  it('may contain an unknown expectation in Expect', async () => {
     for (const value of ['100-continue, other', 'other']) {
       expect((await rawCall(service.harness, { target: '/healthz', headers: [['Expect', value]] })).status).toBe(200);
     }
   });
 
-  it('that offer an upgrade of the protocol are ignored', async () => {
+  it('are ignored if they offer an upgrade of the protocol', async () => {
     for (const protocol of ['websocket', 'h2c']) {
       const connection = await openConnection(service.harness);
       connection.socket.write(requestBytes({ target: '/healthz', headers: [['Upgrade', protocol], upgrade] }));

@@ -52,7 +52,7 @@ describe('simulateEncounter 200', () => {
     ['approve_first', 'completed', ['approved', 'denied']],
     ['approve_all', 'completed', ['approved', 'approved']],
   ])(
-    'with outcome %s decides for the holder of the claim, and the encounter is %s',
+    'decides with outcome %s for the holder of the claim, and the encounter is %s',
     async (outcome, status, decisions) => {
       const { body } = await play(claimed, outcome);
       expect(body).toMatchObject({ status, reviewerRef: cast.reviewerRef, leaseExpiresAt: null });

@@ -62,7 +62,7 @@ const LOCK = Prisma.sql`FOR NO KEY UPDATE`;
 /**
  * Locks, in this order, the patient, the encounter, its items and its orders until the commit, and reads all of them in
  * one round trip. Commands wait for each other; sweeps skip a locked encounter.
- * @param which a condition on the encounter besides the tenant
+ * @param which a condition on the encounter, without that on the tenant
  * @param isPatientLocked false for sweeps, which have locked the encounter already and change nothing of the patient
  * @returns undefined if there is no such encounter
  */

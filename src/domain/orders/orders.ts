@@ -164,7 +164,8 @@ const ordersThat = (tenantId: string, where: Prisma.Sql): Prisma.Sql =>
   Prisma.sql`SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND ${where}`;
 
 /**
- * Reads a tenant's orders with their parts in one round trip; those of one encounter are in their order. @param where a condition on the orders besides the tenant
+ * Reads a tenant's orders with their parts in one round trip; those of one encounter are in their order.
+ * @param where a condition on the orders, without that on the tenant
  * @param lock locks the orders by id
  */
 export async function ordersWhere(

@@ -166,7 +166,7 @@ export async function getPatient({ caller, db }: LookupContext, id: string): Pro
 
 /**
  * Locks a patient until the commit. Every decision about its approvals, and every change that approvals depend on,
- * takes this lock first and reads the time afterwards (R-210): so the times have the order of the commits. It is a
+ * takes this lock first and reads the time afterwards (R-210), so that times have the order of the commits. It is a
  * separate statement, because a statement that waits for the lock reads with the snapshot from before the wait.
  */
 export async function lockPatient({ db }: Pick<LookupContext, 'db'>, tenantId: string, id: string): Promise<void> {

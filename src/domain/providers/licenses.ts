@@ -34,7 +34,7 @@ type Reviewed = Pick<Encounter, 'reviewState' | 'reviewType'>;
 /** A provider, or the tenant's setting alone if there is none. */
 type FoundProvider = Pick<WithProvider, 'isLicenseRequired'> & (RegisteredProvider | { readonly reviewerRef: null });
 
-/** Selects registered providers. @param where a condition on `provider` besides the tenant */
+/** Selects registered providers. @param where a condition on `provider`, without that on the tenant */
 export function findProviders({ db, caller }: LookupContext, where: Prisma.Sql): Promise<FoundProvider[]> {
   const { tenantId } = caller;
   return db.of(tenantId).rows`

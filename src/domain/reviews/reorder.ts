@@ -21,7 +21,7 @@ const MAX_ORDERS = 100;
 /** The price of a treatment today. */
 type Offer = Pick<EncounterTreatment, 'price' | 'shippingType' | 'shippingAmount'>;
 
-/** The facts that decide a reorder besides the encounter, by product id. */
+/** The facts, in addition to the encounter, that decide a reorder; maps are by product id. */
 export interface ReorderBasis {
   readonly covered: ReadonlyMap<string, Coverage>;
   /** The `encounterNo` of the latest decision. */

@@ -109,7 +109,7 @@ export const releaseEncounter = (
     decideRelease(state, 'release', actorOf(at, state.encounter, reviewer), at),
   );
 
-/** The facts that decide a review besides the encounter. */
+/** The facts, in addition to the encounter, that decide a review. */
 export interface ReviewBasis extends WithProvider, WithReviewState, WithLimits {
   readonly marks: ChartMarks;
   readonly newOrder: NewOrder;

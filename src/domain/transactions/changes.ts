@@ -17,7 +17,7 @@ export interface Decision<State> {
   readonly events: readonly EventDraft[];
 }
 
-/** The input of a decision besides the state: one time for all of it, ids for new rows, and the caller. */
+/** The input of a decision in addition to the state: one time for all of it, ids for new rows, and the caller. */
 export interface Moment {
   readonly now: Date;
   readonly newId: () => string;

@@ -48,7 +48,7 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
   };
 }
 
-/** The problem with which an error is answered; for token requests, some have the form of RFC 6749 §5.2. */
+/** The problem that answers an error; some of those of token requests have the form of RFC 6749 §5.2. */
 function problemOf(operationId: OperationId | undefined, error: unknown): Problem | OAuthProblem {
   if (error instanceof OAuthProblem) return error;
   const code = isUnavailable(error) ? 'dependency_unavailable' : 'internal_error';
@@ -60,7 +60,7 @@ interface Failure {
   readonly problem: Problem | OAuthProblem;
   readonly status: number;
   readonly code: string;
-  /** The members of the response that its code adds, for the audit. */
+  /** The members that the problem's code adds to the response, for the audit. */
   readonly body?: object;
   readonly isUnknown?: boolean;
 }

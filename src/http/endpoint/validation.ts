@@ -212,7 +212,7 @@ export function validateResponse(operationId: string, declared: DeclaredResponse
 /** Number of a list's elements to check in a sandbox: checking all would take CPU time from other tenants. */
 const SAMPLE = 4;
 
-/** A response whose list is reduced to a sample from all its parts, for checking. */
+/** The response with a sample of its list, taken evenly from all of it, for checking. */
 export function sampled(answer: Answer): Answer {
   const { data, ...rest } = Object(answer.body) as { readonly data?: unknown };
   if (!Array.isArray(data) || data.length <= SAMPLE) return answer;

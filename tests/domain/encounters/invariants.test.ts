@@ -65,7 +65,7 @@ async function newEncounter(status: Status): Promise<string> {
 
 describe('a final status', () => {
   const moves = final.flatMap((from) => statuses.filter((to) => to !== from).map((to) => [from, to] as const));
-  it('of an encounter cannot be changed, by the trigger encounter_final', () =>
+  it('is kept for an encounter by the trigger encounter_final', () =>
     everyCase(moves, String, async ([from, to]) => {
       const id = await newEncounter(from);
       expect(await refusal(change('encounter', `status = '${to}'`, id))).toBe('encounter_final');
@@ -78,13 +78,13 @@ describe('a final status', () => {
       .filter((to) => `'${to}'` !== itemColumnsOf[from]['status'])
       .map((to) => [from, to] as const),
   );
-  it('of an item cannot be changed, by the trigger gfe_item_final', () =>
+  it('is kept for an item by the trigger gfe_item_final', () =>
     everyCase(itemMoves, String, async ([from, to]) => {
       const id = await newEncounter(from);
       expect(await refusal(change('gfe_item', `status = '${to}'`, id))).toBe('gfe_item_final');
     }));
 
-  it('allows changes to the other columns', () =>
+  it('does not prevent changes to the other columns', () =>
     everyCase(final, String, async (status) => {
       const id = await newEncounter(status);
       const changes = [

@@ -5,7 +5,7 @@ import { expectProblem } from '../../support/refusals.js';
 
 const harness = await openHarness();
 
-it('of 100 simultaneous createPatient requests with one e-mail in mixed case, one creates the patient, the others answer 409 with its id', async () => {
+it('createPatient creates one patient for 100 simultaneous requests with one e-mail in mixed case, and answers 409 with its id to the others', async () => {
   const { token, tenantId } = await newPartner(harness);
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, number) => {

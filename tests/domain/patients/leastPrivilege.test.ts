@@ -126,7 +126,7 @@ describe('a claim', () => {
     expect([encounter.claimedById, encounter.reviewedById]).toEqual([id, id]);
   });
 
-  it('in a sandbox can be reviewed by simulation of any client, and that of a fixture released by any client', async () => {
+  it('can be simulated by any client in a sandbox, which can also release the claim of a fixture', async () => {
     const sandbox = await newSandbox(harness);
     const other = await newClient(harness, sandbox.tenantId);
     const { encounter_id } = await claimedEncounter(harness, sandbox);

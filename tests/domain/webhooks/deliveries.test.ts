@@ -188,7 +188,7 @@ describe('a webhook endpoint', () => {
     expect(at(path)[1]?.headers['webhook-signature']).not.toContain(' ');
   });
 
-  it('of a sandbox receives the next attempt when the sandbox clock moves', async () => {
+  it('receives the next attempt in a sandbox when the sandbox clock moves', async () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const path = newPath();
     statuses.set(path, 503);

@@ -92,7 +92,7 @@ const category = {
     ...permission,
     subcategories: list(element(['subCategoryName'], { subCategoryName: name })),
   }),
-  // An approval whose end the service cannot compute would never end.
+  // Require a recurrence that the service knows: with another one, approvals would never end.
   if: { properties: { reviewRecurring: { const: false } } },
   else: {
     properties: {
