@@ -7155,12 +7155,6 @@ export interface components {
              * @example 1234567893
              */
             reviewerRef: string | null;
-            /**
-             * Format: int32
-             * @description Number of requests that this entry stands for; absent for one. Beyond 20 in a minute, failed token requests of an API client share an entry, and so do reads of a document through its links: time, request and address are those of the last one.
-             * @example 37
-             */
-            count?: number;
         };
         AuditEventList: {
             /** @description Requests and commands, oldest first. */

@@ -54,7 +54,8 @@ export interface Services extends DomainContext {
   readonly isServing: () => boolean;
   /** Wakes the webhook deliveries after a transaction with events has committed. */
   readonly wakeDeliveries: () => void;
-  readonly auditLog: AuditLog;
+  /** Records a row. Resolves when it is committed. @throws Problem dependency_unavailable if it cannot be */
+  readonly recordAudit: (row: AuditRow) => Promise<void>;
 }
 
 /** A row of the audit: ids and codes, never values or names. */
@@ -79,16 +80,6 @@ export interface AuditRow {
   readonly outcome: 'success' | 'refused' | 'failed' | 'unknown';
   /** The provider who requested a chart. */
   readonly reviewerRef: string | null;
-  /** The number of requests that the row stands for; null = one. */
-  readonly count: number | null;
-}
-
-/** Records the rows of requests. */
-export interface AuditLog {
-  /** Resolves when the row is committed or counted for a later row. @throws Problem dependency_unavailable */
-  record(row: AuditRow): Promise<void>;
-  /** Writes the counted rows before the process ends. Never rejects. */
-  close(): Promise<void>;
 }
 
 /** The parts of a response that the audit reads. */

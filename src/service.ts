@@ -73,7 +73,6 @@ export async function startService(start: Start) {
         await Promise.all([drained, background.stop()]);
         await tracing?.stop().catch(() => undefined);
         services.limits?.close();
-        await services.auditLog.close();
         await background.close();
         await domain.db.close();
         await database.close();

@@ -8,12 +8,9 @@ const outcomes: Readonly<Record<string, string>> = { success: '0', refused: '4',
 
 /** An audit row as an AuditEvent of FHIR R4. Positions are unique in a tenant's chain only, so the id has both. */
 export function fhirAuditEvent(row: ExportedRow): object {
-  const { position, at, clientId, operator, operationId, patientIds, resourceType, resourceId, code, count, ip } = row;
+  const { position, at, clientId, operator, operationId, patientIds, resourceType, resourceId, code, ip } = row;
   const tenantId = row.tenantId ?? 'none';
-  const descriptions = [
-    row.outcome === 'unknown' ? 'unknown' : code,
-    count === null ? null : `${count} requests`,
-  ].filter((description) => description !== null);
+  const description = row.outcome === 'unknown' ? 'unknown' : code;
   const isOther = resourceType !== null && resourceId !== null && resourceType !== 'patient';
   const entities = [
     ...patientIds.map(patientEntity),
@@ -26,7 +23,7 @@ export function fhirAuditEvent(row: ExportedRow): object {
     subtype: [{ system: 'urn:clinical-encounter:operation', code: operationId.replaceAll(' ', '-') }],
     recorded: at.toISOString(),
     outcome: outcomes[row.outcome],
-    ...(descriptions.length > 0 ? { outcomeDesc: descriptions.join(', ') } : {}),
+    ...(description === null ? {} : { outcomeDesc: description }),
     agent: [
       {
         who: {

@@ -12,7 +12,7 @@ import { createWebhookSender } from '../adapters/webhooks/httpSender.js';
 import type { Config } from '../config.js';
 import type { DomainContext, Services } from '../context.js';
 import { addKnown, areKnown } from '../domain/access/knownKeys.js';
-import { openAuditLog } from '../domain/audit/auditLog.js';
+import { auditRecorder } from '../domain/audit/recorder.js';
 import { ATTEMPT_TIMEOUT } from '../domain/webhooks/retries.js';
 import { reasonOf } from '../failures.js';
 import { countedDownloads, countedStore } from './countedOutcomes.js';
@@ -62,7 +62,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
       throw new Error('PDF_FALLBACK_FONT cannot be used: it must be a TrueType or OpenType font', { cause });
     });
   }
-  const services = {
+  return {
     ...domain,
     config,
     log,
@@ -82,9 +82,8 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     newRequestId: () => randomUUID(),
     isServing: () => state.isServing,
     wakeDeliveries: () => state.wakeDeliveries(),
+    recordAudit: auditRecorder(domain),
   };
-  // Do not spread `services`: that would call the getter of the base URL before the URL is known.
-  return Object.assign(services, { auditLog: openAuditLog(services) });
 }
 
 /** Records the signing keys. If the database knows only others, warns: this server rejects other servers' tokens. */

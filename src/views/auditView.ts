@@ -15,6 +15,5 @@ export function auditView(row: AuditEvent): Schemas['AuditEvent'] {
     ip: row.ip,
     outcome: row.outcome as Schemas['AuditEvent']['outcome'],
     reviewerRef: row.reviewerRef,
-    ...(row.count === null ? {} : { count: row.count }),
   };
 }

@@ -80,7 +80,6 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     dataDir,
     async close() {
       await drain(server, 5_000);
-      await services.auditLog.close();
       await domain.db.close();
       await database?.drop();
       await rm(dataDir, { recursive: true, force: true });

@@ -3,7 +3,6 @@ import { newToken, patientBody } from '../support/factories.js';
 import { openStage } from '../support/stage.js';
 import { call } from '../support/http.js';
 import { startServer } from '../support/serverProcess.js';
-import { loginBody } from '../support/tokens.js';
 import { newCredentials } from './servers.js';
 
 const REQUESTS = 1_000;
@@ -46,17 +45,3 @@ it('the server writes one audit row for every answered request, even when it is 
   expect(new Set(rows.map(({ id }) => id))).toEqual(new Set(answered));
   expect(rows.filter(({ count }) => count !== 1)).toEqual([]);
 }, 60_000);
-
-it('a server that is stopped writes the count of failed logins after the first 20 in one audit row before it ends', async () => {
-  const server = startServer({ ...stage.environment, RATE_LIMIT: 'off' });
-  const baseUrl = await server.started;
-  const { tenant, clientId } = await newCredentials(stage.db, 'Hillside');
-  const json = loginBody({ clientId, clientSecret: 'wrong' });
-  for (let attempt = 0; attempt < 23; attempt += 1) {
-    expect((await call({ baseUrl }, 'POST /oauth/token', { json })).status).toBe(401);
-  }
-  server.child.kill('SIGTERM');
-  await server.ended;
-  const rows = await stage.db.prisma.auditEvent.findMany({ where: { tenantId: tenant }, orderBy: { position: 'asc' } });
-  expect(rows.map(({ count }) => count)).toEqual([...Array<null>(20).fill(null), 3]);
-});

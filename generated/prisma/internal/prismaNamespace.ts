@@ -4347,8 +4347,7 @@ export const AuditEventScalarFieldEnum = {
   requestId: 'requestId',
   ip: 'ip',
   outcome: 'outcome',
-  reviewerRef: 'reviewerRef',
-  count: 'count'
+  reviewerRef: 'reviewerRef'
 } as const
 
 export type AuditEventScalarFieldEnum = (typeof AuditEventScalarFieldEnum)[keyof typeof AuditEventScalarFieldEnum]

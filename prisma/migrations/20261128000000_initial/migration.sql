@@ -723,7 +723,6 @@ CREATE TABLE audit_event (
   ip INET,
   outcome TEXT NOT NULL,
   reviewer_ref TEXT,
-  count INTEGER,
   CONSTRAINT audit_event_pkey PRIMARY KEY (tenant_id, position)
 );
 

@@ -16,8 +16,7 @@ export const NOTHING_BEFORE = Buffer.alloc(32);
 export const digestsOf = (rows: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT max(position) AS through, string_agg(int8send(position) || sha256(convert_to(json_build_array(
       (extract(epoch FROM at) * 1000)::bigint, tenant_id, client_id, operator, operation_id, resource_type, resource_id,
-      patient_ids, status, code, request_id, host(ip), outcome)::text || coalesce(to_json(reviewer_ref)::text, '')
-      || coalesce(count::text, ''), 'UTF8')),
+      patient_ids, status, code, request_id, host(ip), outcome, reviewer_ref)::text, 'UTF8')),
       ''::bytea ORDER BY position) AS digests
   FROM ${rows}`;
 

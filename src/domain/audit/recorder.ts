@@ -1,16 +1,15 @@
 import type { Statements } from '../../adapters/database/statements.js';
-import type { AuditRow, DomainContext } from '../../context.js';
+import type { AuditRow, DomainContext, Services } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { metrics } from '../../telemetry.js';
 import { NO_TENANT, unitOfWorkStatement } from '../transactions/unitOfWork.js';
 
-/** Resolves when the row is committed. @throws Problem dependency_unavailable if it cannot be */
-export type RecordAudit = (row: AuditRow) => Promise<void>;
+type RecordAudit = Services['recordAudit'];
 
 /** The defaults of the optional members of an audit row: null, or an empty list. */
 export const emptyRow = {
   ...{ tenantId: null, clientId: null, operator: null, resourceType: null, resourceId: null },
-  ...{ patientIds: [], status: null, code: null, requestId: null, ip: null, reviewerRef: null, count: null },
+  ...{ patientIds: [], status: null, code: null, requestId: null, ip: null, reviewerRef: null },
 } satisfies Partial<AuditRow>;
 
 /** Maximum milliseconds for which a row waits to be written, while an earlier batch is being committed. */

@@ -20,7 +20,7 @@ export interface LinkedDocument extends Pick<Document, 'fileName' | 'contentType
 
 /** The document of a valid link, unless withdrawn (R-233). Audits the access first, without a client (R-87). */
 export async function openDocumentLink(
-  { objects, db, auditLog, now }: Pick<Services, 'objects' | 'db' | 'auditLog' | 'now'>,
+  { objects, db, recordAudit, now }: Pick<Services, 'objects' | 'db' | 'recordAudit' | 'now'>,
   link: string,
   request: Pick<AuditRow, 'requestId' | 'ip'>,
 ): Promise<LinkedDocument | undefined> {
@@ -30,7 +30,7 @@ export async function openDocumentLink(
   const document = await db.prisma.document.findFirst({ where: { tenantId, blobPath: file.key, withdrawnAt: null } });
   if (!document) return undefined;
   const { id: resourceId, patientId, fileName, contentType } = document;
-  await auditLog.record({
+  await recordAudit({
     ...emptyRow,
     ...{ at: now(), tenantId, operationId: 'openDocumentLink', status: 200, outcome: 'success' },
     ...{ resourceType: 'document', resourceId, patientIds: [patientId] },

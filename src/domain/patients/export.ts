@@ -49,7 +49,7 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
       ORDER BY position`;
     const audit = await prisma.auditEvent.findMany({
       where: { tenantId, patientIds: { has: patientId } },
-      omit: { tenantId: true, patientIds: true, reviewerRef: true, count: true },
+      omit: { tenantId: true, patientIds: true, reviewerRef: true },
       orderBy: { position: 'asc' },
     });
     const rowsOf = (type: ExportedRow['type'], list: readonly object[]) => list.map((data) => ({ type, data }));

@@ -166,8 +166,8 @@ async function fail(exchange: Exchange, error: unknown): Promise<never> {
 
 /** Commits the audit row of a response, unless the operation's transaction has done so. */
 async function record({ endpoint, context }: Exchange, response: Parameters<RequestAudit['rowOf']>[0]): Promise<void> {
-  const { audit, auditLog } = context;
-  if (endpoint.audit && audit.clientId !== null && !audit.isCommitted) await auditLog.record(audit.rowOf(response));
+  const { audit, recordAudit } = context;
+  if (endpoint.audit && audit.clientId !== null && !audit.isCommitted) await recordAudit(audit.rowOf(response));
 }
 
 /** Keeps a sandbox's request with its response. A failure is only logged: the response must still be sent. */

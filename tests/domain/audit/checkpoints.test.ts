@@ -60,7 +60,7 @@ async function asSuperuser(...statements: string[]): Promise<void> {
 /** Exchanges two rows by way of position 0. */
 const swap = (first: number, second: number): string[] => {
   const columns = `at, tenant_id, client_id, operator, operation_id, resource_type, resource_id, patient_ids, status, code,
-    request_id, ip, outcome, reviewer_ref, count`;
+    request_id, ip, outcome, reviewer_ref`;
   const move = (from: number, to: number): string => `INSERT INTO audit_event (position, ${columns})
     SELECT ${to}, ${columns} FROM audit_event WHERE position = ${from};
     DELETE FROM audit_event WHERE position = ${from}`;

@@ -76,13 +76,6 @@ describe('the link to a document', () => {
     expect(row).toEqual({ ...operation, ...caller, ...resource, ...result });
   });
 
-  it('records the downloads beyond 20 in a minute in one common audit row', async () => {
-    const document = await uploaded();
-    for (let read = 0; read < 23; read += 1) expect((await load(document.fileUrl)).status).toBe(200);
-    await harness.services.auditLog.close();
-    expect((await rowsOf(document)).map(({ count }) => count)).toEqual([...Array<null>(20).fill(null), 3]);
-  });
-
   it('answers 503 without the file while the audit row cannot be written', async () => {
     const { fileUrl } = await uploaded();
     const refused = await withoutTable(harness, 'audit_event', () => load(fileUrl));
