@@ -134,9 +134,8 @@ export interface paths {
         };
         /**
          * Check whether a patient may get treatments
-         * @description Says for each treatment whether the latest decision about it at the clinic allows it on a day, and if not, why. For a day in the
-         *     past it says what was known at the end of that day, for a day in the future what is known now, without approvals that
-         *     end by then.
+         * @description Says for each treatment whether the latest decision about it at the clinic allows it today or on a later day, and if not, why.
+         *     An approval must last to the end of that day.
          */
         get: operations["getClearances"];
         put?: never;
@@ -8292,7 +8291,7 @@ export interface components {
          */
         ClearanceTreatmentIds: components["schemas"]["Uuid"][];
         /**
-         * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD, from 1900 to 2999. By default today.
+         * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD: today, which is the default, or a later day until 2999. A past day is refused.
          * @example 2026-11-20
          */
         ClearanceDay: string;
@@ -9241,7 +9240,7 @@ export interface operations {
                  */
                 treatmentIds: components["parameters"]["ClearanceTreatmentIds"];
                 /**
-                 * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD, from 1900 to 2999. By default today.
+                 * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD: today, which is the default, or a later day until 2999. A past day is refused.
                  * @example 2026-11-20
                  */
                 at?: components["parameters"]["ClearanceDay"];

@@ -12,7 +12,6 @@ import { canonicalUuid } from '../transactions/uuid.js';
 import {
   changedSince,
   coverage,
-  EVERYTHING,
   type Coverage,
   type LatestDecision,
   type PresentFacts,
@@ -36,25 +35,21 @@ export interface Clearance {
   readonly factsChanged: boolean;
 }
 
-/** The moment `at` for which an answer holds, and the moment up to which facts are taken into account (R-224). */
-interface Moment {
-  readonly day: string;
-  readonly at: Date;
-  readonly knownAt: Date;
-}
-
 /**
  * Whether the patient may get each treatment at the clinic on a day. Also returns that day (R-224).
- * @throws Problem clinic_not_permitted, patient_not_found, clinic_not_found, treatment_not_found
+ * @throws Problem clinic_not_permitted, patient_not_found, clinic_not_found, treatment_not_found; validation_failed for a
+ * day in the past
  */
 export async function clearances(
   context: ReadContext,
   patientId: string,
-  { clinicId, treatmentIds, at: day }: Input<'getClearances'>['query'],
+  { clinicId, treatmentIds, at: asked }: Input<'getClearances'>['query'],
 ): Promise<{ readonly day: string; readonly clearances: readonly Clearance[] }> {
   if (!mayUseClinic(context, clinicId)) throw new Problem('clinic_not_permitted');
   const ids = treatmentIds.map(canonicalUuid);
-  const { patient, clinic, treatments } = await subjects(context, patientId, clinicId, ids);
+  const who = { patientId: Prisma.sql`${patientId}::uuid`, clinicId: Prisma.sql`${clinicId}::uuid` };
+  const known = Prisma.sql`p.id = ANY (${ids}::uuid[]) AND NOT p.is_deleted`;
+  const { patient, clinic, treatments } = await subjects(context, who, known);
   if (!patient) throw new Problem('patient_not_found');
   if (!clinic) throw missing('clinic_not_found', [{ parameter: 'clinicId', detail: 'does not exist in your tenant' }]);
   const byId = new Map(treatments.map((treatment) => [treatment.id, treatment]));
@@ -67,19 +62,19 @@ export async function clearances(
     );
   }
   const zone = clinic.timeZone ?? 'UTC';
-  const moment = momentOf(day, zone, context.now());
-  const { decided, pending } = await latestDecisions(context, patientId, clinicId, ids, moment);
-  const facts = factsAt(moment.at, patient, clinic);
+  const { day, at } = momentOf(asked, zone, context.now());
+  const { decided, pending } = await latestDecisions(context, who, ids, at);
+  const facts = factsAt(at, patient, clinic);
   const answers = wanted.map((treatment): Clearance => {
     const latest = decided.get(treatment.id) ?? null;
     const open = pending.get(treatment.id) ?? null;
-    const reason = coverage(treatment, latest, open !== null, facts, moment.at, moment.knownAt);
+    const reason = coverage(treatment, latest, open !== null, facts, at);
     const source = reason === 'pending' ? open : latest && { ...latest, validUntil: endOf(latest, reason) };
     const factsChanged =
       reason === 'approved' && changedSince(patient.factsChanges, latest?.factsVersion ?? null).length > 0;
     return { treatment, source, reason, factsChanged };
   });
-  return { day: moment.day, clearances: answers };
+  return { day, clearances: answers };
 }
 
 /** When the approval ended, or will end. */
@@ -94,13 +89,20 @@ export const factsAt = (at: Date, patient: PresentPatient, clinic: PresentClinic
   isClinicActive: clinic.isActive,
 });
 
-/** The moment for a day: today = now; another day = its end in the zone, with the facts known by then (R-224). */
-function momentOf(day: string | undefined, timeZone: string, now: Date): Moment {
+/** The moment for a day: today = now; a later day = its end in the zone (R-224). @throws Problem validation_failed */
+function momentOf(day: string | undefined, timeZone: string, now: Date): { readonly day: string; readonly at: Date } {
   const today = localDate(now, timeZone);
-  if (day === undefined || day === today) return { day: today, at: now, knownAt: EVERYTHING };
+  if (day === undefined || day === today) return { day: today, at: now };
+  if (day < today) {
+    const fault = {
+      parameter: 'at',
+      code: 'range',
+      detail: `must be ${today}, which is today at the clinic, or later`,
+    };
+    throw new Problem('validation_failed', undefined, { errors: [fault] });
+  }
   const next = Temporal.PlainDate.from(day).add({ days: 1 }).toZonedDateTime(timeZone);
-  const at = new Date(next.epochMilliseconds - 1);
-  return { day, at, knownAt: at < now ? at : EVERYTHING };
+  return { day, at: new Date(next.epochMilliseconds - 1) };
 }
 
 export interface PresentPatient {
@@ -136,50 +138,44 @@ export const presentTreatment = (tenantId: string): Prisma.Sql => Prisma.sql`jso
   'minAge', coalesce(p.min_age, c.min_age, (SELECT minimum_age FROM tenant WHERE id = ${tenantId})),
   'rx', (SELECT ${prescription} FROM product_rx AS rx WHERE rx.tenant_id = ${tenantId} AND rx.product_id = p.id))`;
 
-/** Reads patient, clinic and treatments as they are today. */
+/** A patient at a clinic, by ids in SQL. */
+type PatientAtClinic = Readonly<Record<'patientId' | 'clinicId', Prisma.Sql>>;
+
+/** Reads patient, clinic and treatments as they are today. @param among a condition on `product AS p` */
 export async function subjects(
   { db, caller }: Pick<ReadContext, 'db' | 'caller'>,
-  patientId: string,
-  clinicId: string,
-  treatmentIds: readonly string[],
+  { patientId, clinicId }: PatientAtClinic,
+  among: Prisma.Sql,
 ): Promise<Subjects> {
   const { tenantId } = caller;
   return db.of(tenantId).row<Subjects>`
     SELECT
-      (SELECT ${presentPatient} FROM client WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid
+      (SELECT ${presentPatient} FROM client WHERE tenant_id = ${tenantId} AND id = ${patientId}
           AND ${visiblePatient(caller, 'client')}) AS patient,
       (SELECT ${presentClinic} FROM clinic LEFT JOIN clinic_location AS place
           ON place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary
-        WHERE clinic.tenant_id = ${tenantId} AND clinic.id = ${clinicId}::uuid) AS clinic,
+        WHERE clinic.tenant_id = ${tenantId} AND clinic.id = ${clinicId}) AS clinic,
       (SELECT coalesce(json_agg(${presentTreatment(tenantId)}), '[]')
         FROM product AS p JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
-        WHERE p.tenant_id = ${tenantId} AND p.id = ANY (${[...treatmentIds]}::uuid[]) AND NOT p.is_deleted) AS treatments`;
+        WHERE p.tenant_id = ${tenantId} AND ${among}) AS treatments`;
 }
 
 type OfTreatment = Pick<EncounterTreatment, 'productId'>;
 type DecidedRow = LatestDecision & Source & OfTreatment & Pick<Encounter, 'factsVersion'>;
 
 /**
- * The latest decision about each treatment of a patient at a clinic, and the latest open request for it, as known at a
+ * The latest decision about each treatment of a patient at a clinic, and the latest request for it that is open at a
  * time. An index finds each, however many there are.
  */
 export async function latestDecisions(
   { db, caller }: Pick<ReadContext, 'db' | 'caller'>,
-  patientId: string,
-  clinicId: string,
+  { patientId, clinicId }: PatientAtClinic,
   treatmentIds: readonly string[],
-  { at, knownAt }: Pick<Moment, 'at' | 'knownAt'>,
+  at: Date,
 ): Promise<{ readonly decided: ReadonlyMap<string, DecidedRow>; readonly pending: ReadonlyMap<string, Source> }> {
   const { tenantId } = caller;
-  const isPresent = knownAt === EVERYTHING;
-  const known = Prisma.sql`${isPresent ? 'infinity' : knownAt}::timestamptz`;
-  const ofTreatment = Prisma.sql`one.tenant_id = ${tenantId} AND one.patient_id = ${patientId}::uuid
-    AND one.clinic_id = ${clinicId}::uuid AND one.product_id = wanted.id`;
-  const isOpen = isPresent
-    ? Prisma.sql`encounter.phase = 'open' AND (encounter.status = 'in_review' OR encounter.expires_at > ${at})`
-    : Prisma.sql`encounter.created_at <= ${known} AND (one.decided_at IS NULL OR one.decided_at > ${known})
-        AND (encounter.cancelled_at IS NULL OR encounter.cancelled_at > ${known})
-        AND (encounter.status <> 'expired' OR encounter.expires_at > ${known})`;
+  const ofTreatment = Prisma.sql`one.tenant_id = ${tenantId} AND one.patient_id = ${patientId}
+    AND one.clinic_id = ${clinicId} AND one.product_id = wanted.id`;
   const wanted = Prisma.sql`unnest(${[...treatmentIds]}::uuid[]) AS wanted (id)`;
   const [decided, pending] = await Promise.all([
     db.of(tenantId).rows<DecidedRow>`
@@ -189,7 +185,7 @@ export async function latestDecisions(
           encounter.facts_version AS "factsVersion", encounter.encounter_no AS "encounterNo", encounter.gfe_no AS "gfeNo"
         FROM encounter_treatment AS one
           JOIN encounter ON encounter.tenant_id = one.tenant_id AND encounter.id = one.encounter_id
-        WHERE ${ofTreatment} AND one.decided_at <= ${known}
+        WHERE ${ofTreatment} AND one.decided_at IS NOT NULL
         ORDER BY one.decided_at DESC, encounter.encounter_no DESC LIMIT 1) AS latest`,
     db.of(tenantId).rows<Source & OfTreatment>`
       SELECT latest.* FROM ${wanted}, LATERAL (
@@ -197,7 +193,8 @@ export async function latestDecisions(
           encounter.encounter_no AS "encounterNo", encounter.gfe_no AS "gfeNo"
         FROM encounter_treatment AS one
           JOIN encounter ON encounter.tenant_id = one.tenant_id AND encounter.id = one.encounter_id
-        WHERE ${ofTreatment} AND ${isOpen}
+        WHERE ${ofTreatment} AND encounter.phase = 'open'
+          AND (encounter.status = 'in_review' OR encounter.expires_at > ${at})
         ORDER BY encounter.encounter_no DESC LIMIT 1) AS latest`,
   ]);
   const byTreatment = <Row extends OfTreatment>(rows: readonly Row[]) =>

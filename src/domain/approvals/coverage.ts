@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { EncounterTreatment, GfeItem } from '../../../generated/prisma/client.js';
 
 /** An adult decides without a guardian from this age on, in years (R-220). */
-export const ADULT_AGE = 18;
+const ADULT_AGE = 18;
 
 /** A decision about one treatment of a patient at a clinic. */
 export type Decided = Pick<EncounterTreatment, 'decision' | 'validUntil' | 'endedAt' | 'endReason'>;
@@ -10,21 +10,14 @@ export type Decided = Pick<EncounterTreatment, 'decision' | 'validUntil' | 'ende
 /** The present effect of a decision; `pending` = not decided. */
 export type Standing = 'approved' | 'denied' | 'declined' | 'expired' | 'revoked' | 'superseded' | 'pending';
 
-/** A `knownAt` after every recorded end, even one that a fast clock of another server dates in the future. */
-export const EVERYTHING = new Date(8.64e15);
-
 /**
- * The standing of a decision at a moment, by the facts known at `knownAt`. An approval expires at its end (R-49); one
- * that was revoked or superseded is never in force again.
+ * The standing of a decision at a moment. An approval expires at its end (R-49). One that was revoked or superseded is
+ * never in force: the clock of another server may date that in the future.
  */
-export function standing(
-  { decision, endedAt, endReason, validUntil }: Decided,
-  at: Date,
-  knownAt = EVERYTHING,
-): Standing {
+export function standing({ decision, endReason, validUntil }: Decided, at: Date): Standing {
   if (decision === null) return 'pending';
   if (decision !== 'approved') return decision;
-  if (endedAt !== null && endReason !== null && endedAt <= knownAt) return endReason;
+  if (endReason !== null) return endReason;
   return validUntil !== null && validUntil <= at ? 'expired' : 'approved';
 }
 
@@ -67,26 +60,30 @@ export function coverage(
   isPending: boolean,
   facts: PresentFacts,
   at: Date,
-  knownAt = EVERYTHING,
 ): Coverage {
-  const decided = latest ? standing(latest, at, knownAt) : 'never_requested';
+  const decided = latest ? standing(latest, at) : 'never_requested';
   if (latest && decided === 'approved') {
     if (!isDeepStrictEqual(latest.rx ?? null, treatment.rx ?? null)) return 'prescription_changed';
-    return isPermitted(treatment, latest, facts) ? 'approved' : 'not_permitted';
+    const excluded = Object.values(exclusions(treatment, facts, latest.reviewType));
+    return excluded.includes(true) ? 'not_permitted' : 'approved';
   }
   return isPending ? 'pending' : decided;
 }
 
-function isPermitted(treatment: PresentTreatment, { reviewType }: LatestDecision, facts: PresentFacts): boolean {
-  return (
-    treatment.isActive &&
-    facts.isClinicActive &&
-    facts.isPatientActive &&
-    facts.age >= treatment.minAge &&
-    (facts.age >= ADULT_AGE || facts.hasGuardian) &&
-    (!treatment.synchronousOnly || reviewType === 'synchronous')
-  );
-}
+/** Which reasons keep a patient from a treatment after a review of this type, in the order of R-29. */
+export const exclusions = (
+  treatment: PresentTreatment,
+  { age, hasGuardian, isPatientActive, isClinicActive }: PresentFacts,
+  reviewType: LatestDecision['reviewType'],
+) => ({
+  clinic_inactive: !isClinicActive,
+  patient_inactive: !isPatientActive,
+  guardian_required: age < ADULT_AGE && !hasGuardian,
+  treatment_inactive: !treatment.isActive,
+  minimum_age: age < treatment.minAge,
+  synchronous_only: treatment.synchronousOnly && reviewType !== 'synchronous',
+});
+export type Exclusions = ReturnType<typeof exclusions>;
 
 /** The kinds of facts that a decision rests on. */
 export type FactKind = 'patient' | 'medicalHistory' | 'notes' | 'documents' | 'information' | 'decisions';

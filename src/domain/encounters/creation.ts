@@ -134,7 +134,7 @@ export function decideCreation(
   const needsClinicZone = body.scheduledTime !== undefined && body.scheduledTimeZone === undefined;
   // A time without a zone needs the zone of the clinic, so report a missing clinic first.
   if (needsClinicZone && !parts.clinic) requireFound(parts);
-  const schedule = resolveSchedule(body, parts.clinic?.locations[0]?.timezone ?? null);
+  const schedule = resolveSchedule(body, parts.clinic?.timeZone ?? null);
   const found = requireFound(parts);
   return {
     encounter: newEncounter(found, body, schedule, at, key),

@@ -57,6 +57,10 @@ export const decidedRows = (encounters: readonly DecidedEncounter[]): Rows => ({
   ...orderRows(encounters.flatMap(({ orders }) => orders)),
 });
 
+/** A column of an encounter, in SQL. @param which a condition on the encounter besides the tenant */
+export const columnOf = (tenantId: string, column: 'id' | 'patient_id' | 'clinic_id', which: Prisma.Sql): Prisma.Sql =>
+  Prisma.sql`(SELECT ${Prisma.raw(column)} FROM encounter WHERE tenant_id = ${tenantId} AND ${which})`;
+
 const LOCK = Prisma.sql`FOR NO KEY UPDATE`;
 
 /**
@@ -73,12 +77,11 @@ export async function loadEncounter(
   isPatientLocked = true,
 ): Promise<EncounterState | undefined> {
   const { db } = context;
-  const one = (column: string): Prisma.Sql =>
-    Prisma.sql`(SELECT ${Prisma.raw(column)} FROM encounter WHERE tenant_id = ${tenantId} AND ${which})`;
-  const ofEncounter = Prisma.sql`encounter_id = ${one('id')}`;
+  const ofEncounter = Prisma.sql`encounter_id = ${columnOf(tenantId, 'id', which)}`;
+  const ofPatient = Prisma.sql`id = ${columnOf(tenantId, 'patient_id', which)}`;
   const inOrder = Prisma.sql`${ofEncounter} ORDER BY position`;
   const [[patient], [encounter], gfeItems, orders, treatments, documents, information, addenda] = await Promise.all([
-    findRows(db, tenantId, 'Patient', Prisma.sql`id = ${one('patient_id')} ${isPatientLocked ? LOCK : Prisma.empty}`),
+    findRows(db, tenantId, 'Patient', Prisma.sql`${ofPatient} ${isPatientLocked ? LOCK : Prisma.empty}`),
     findRows(db, tenantId, 'Encounter', Prisma.sql`${which} FOR UPDATE`),
     findRows(db, tenantId, 'GfeItem', Prisma.sql`${inOrder} ${LOCK}`),
     ordersWhere(db, tenantId, ofEncounter, LOCK),

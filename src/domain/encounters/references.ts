@@ -6,9 +6,9 @@ import { canonicalUuid } from '../transactions/uuid.js';
 import { mayUseClinic } from '../access/limits.js';
 import { ofVisiblePatient, visiblePatient } from '../patients/visibility.js';
 import { prescription, type Prescription } from '../catalog/prescription.js';
-import { ADULT_AGE } from '../approvals/coverage.js';
+import { factsAt, type PresentClinic, type PresentPatient } from '../approvals/clearance.js';
+import { exclusions, type Exclusions } from '../approvals/coverage.js';
 import { reviewState } from '../providers/licenses.js';
-import { ageOn } from '../transactions/instant.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
 type Body = Bodies['CreateEncounterRequest'];
@@ -38,20 +38,11 @@ export type FoundDocuments = readonly (FoundDocument | undefined)[];
 
 /** The records that the body refers to, all of which exist. */
 export interface FoundParts {
-  /** `locations` contains only the primary location, or nothing. */
-  readonly clinic: {
-    readonly id: string;
-    readonly isActive: boolean;
-    readonly locations: readonly { readonly timezone: string | null }[];
-  };
+  readonly clinic: PresentClinic & { readonly id: string };
   /** `reviewState` is null if the patient's state is unknown (R-107). */
-  readonly patient: {
+  readonly patient: Omit<PresentPatient, 'factsChanges'> & {
     readonly id: string;
-    readonly accountIsActive: boolean;
     readonly reviewState: string | null;
-    /** A date as YYYY-MM-DD. */
-    readonly dateOfBirth: string;
-    readonly hasGuardian: boolean;
     readonly factsVersion: number;
     readonly factsChanges: Readonly<Record<string, number>>;
   };
@@ -98,11 +89,11 @@ async function loadReferences(context: LookupContext, body: References, isLocked
   const treatmentIds = body.treatmentIds.map(canonicalUuid);
   const documentIds = (body.documentIds ?? []).map(canonicalUuid);
   const row = await context.db.of(tenantId).row<Row>`SELECT
-    (SELECT json_build_object('id', id, 'isActive', is_active, 'locations',
-        (SELECT coalesce(json_agg(json_build_object('timezone', timezone)), '[]') FROM clinic_location AS place
+    (SELECT json_build_object('id', id, 'isActive', is_active, 'timeZone',
+        (SELECT timezone FROM clinic_location AS place
           WHERE place.tenant_id = ${tenantId} AND place.clinic_id = clinic.id AND place.is_primary))
       FROM clinic WHERE tenant_id = ${tenantId} AND id = ${body.clinicId}::uuid ${lock('KEY SHARE')}) AS clinic,
-    (SELECT json_build_object('id', id, 'accountIsActive', account_is_active, 'reviewState', ${reviewState(tenantId, Prisma.sql`${body.clinicId}::uuid`)},
+    (SELECT json_build_object('id', id, 'isActive', account_is_active, 'reviewState', ${reviewState(tenantId, Prisma.sql`${body.clinicId}::uuid`)},
         'dateOfBirth', date_of_birth, 'hasGuardian', guardian IS NOT NULL,
         'factsVersion', facts_version, 'factsChanges', facts_changes)
       FROM client WHERE tenant_id = ${tenantId} AND id = ${body.patientId}::uuid
@@ -197,35 +188,35 @@ export function obstacles(
   { reviewType }: Pick<Body, 'reviewType'>,
   now: Date,
 ) {
-  const age = ageOn(now, patient.dateOfBirth, clinic.locations[0]?.timezone ?? 'UTC');
+  const facts = factsAt(now, patient, clinic);
+  const excluded = treatments.map((treatment) => exclusions(treatment, facts, reviewType));
+  const faultsFor = (code: keyof Exclusions & ProblemCode, pointer: string) =>
+    excluded.some((one) => one[code]) ? [fault(code, pointer)] : [];
   const isUnavailable = ({ availability }: Treatment): boolean =>
     availability.length > 0 && !availability.some((entry) => entry.clinicId === clinic.id && entry.isActive);
   return [
-    clinic.isActive ? [] : [fault('clinic_inactive', '#/clinicId')],
-    patient.accountIsActive ? [] : [fault('patient_inactive', '#/patientId')],
-    age >= ADULT_AGE || patient.hasGuardian ? [] : [fault('guardian_required', '#/patientId')],
-    faultsAt(treatments, 'treatmentIds', 'treatment_inactive', ({ isActive }) => !isActive),
+    faultsFor('clinic_inactive', '#/clinicId'),
+    faultsFor('patient_inactive', '#/patientId'),
+    faultsFor('guardian_required', '#/patientId'),
+    faultsAt(excluded, 'treatmentIds', 'treatment_inactive', (one) => one.treatment_inactive),
     faultsAt(treatments, 'treatmentIds', 'treatment_unavailable_at_clinic', isUnavailable),
-    treatments.flatMap((treatment, index) => notPermitted(treatment, `#/treatmentIds/${index}`, age, reviewType)),
+    treatments.flatMap((treatment, index) => notPermitted(treatment, excluded[index], `#/treatmentIds/${index}`)),
   ];
 }
 
 /** The faults of a treatment that excludes the patient's age or the type of review (R-221). */
 export function notPermitted(
-  { minAge, synchronousOnly }: Pick<Treatment, 'minAge' | 'synchronousOnly'>,
+  { minAge }: Pick<Treatment, 'minAge'>,
+  excluded: Exclusions | undefined,
   pointer: string,
-  age: number,
-  reviewType: Body['reviewType'],
-) {
-  const because = (reason: NonNullable<Fault['reason']>, detail: string) => {
-    return { pointer, code: 'treatment_not_permitted', reason, detail } as const;
-  };
-  return [
-    ...(age < minAge ? [because('minimum_age', `is for patients of at least ${minAge} years`)] : []),
-    ...(synchronousOnly && reviewType !== 'synchronous'
-      ? [because('synchronous_only', 'needs a synchronous review')]
-      : []),
-  ];
+): Fault<'treatment_not_permitted'>[] {
+  const details = [
+    ['minimum_age', `is for patients of at least ${minAge} years`],
+    ['synchronous_only', 'needs a synchronous review'],
+  ] as const;
+  return details
+    .filter(([reason]) => excluded?.[reason])
+    .map(([reason, detail]) => ({ pointer, code: 'treatment_not_permitted', reason, detail }));
 }
 
 /** Faults for documents that do not exist, or that the caller may not see. */

@@ -1,12 +1,13 @@
-import type { Prisma, Encounter, GfeItem } from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies, Schemas } from '../../contract.js';
 import { fieldProblem, Problem, type FieldError } from '../../problem.js';
-import { ADULT_AGE } from '../approvals/coverage.js';
+import { factsAt, subjects, type AskedTreatment } from '../approvals/clearance.js';
+import { exclusions, type PresentFacts } from '../approvals/coverage.js';
 import { notPermitted } from '../encounters/references.js';
-import { ageOn, instantOf } from '../transactions/instant.js';
-import type { ReadContext } from '../transactions/transaction.js';
+import { instantOf } from '../transactions/instant.js';
+import type { CallerContext } from '../transactions/transaction.js';
 import { itemKey } from '../catalog/itemKey.js';
-import type { EncounterRecord, EncounterState } from '../encounters/record.js';
+import { columnOf, type EncounterRecord, type EncounterState } from '../encounters/record.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 
 /** An item with its new decision. `denialReason` null = approved, except for the declined treatments (R-200). */
@@ -112,52 +113,44 @@ function fault(place: string, detail: string): FieldError {
   return { pointer: `#/decisions${place}`, code: 'decisions_incomplete', detail };
 }
 
-/** The limits of an encounter's treatments as the catalog and the tenant have them today, and the clinic's time zone. */
-export interface WithLimits {
-  readonly clinicZone: string | null;
-  readonly limits: readonly {
-    readonly productId: string;
-    readonly minAge: number;
-    readonly synchronousOnly: boolean;
-  }[];
+/** What an approval's checks need: the facts of today, and the catalog's treatments of the encounter. */
+export interface WithPresent {
+  readonly facts: PresentFacts;
+  readonly present: readonly AskedTreatment[];
 }
 
-/** Reads the limits of an encounter's treatments. */
-export async function readLimits({ db, caller }: ReadContext, which: Prisma.Sql): Promise<WithLimits> {
-  const { tenantId } = caller;
-  const [row] = await db.of(tenantId).rows<WithLimits>`
-    SELECT
-      (SELECT timezone FROM clinic_location AS place
-        WHERE place.tenant_id = ${tenantId} AND place.clinic_id = encounter.clinic_id
-          AND place.is_primary) AS "clinicZone",
-      (SELECT json_agg(json_build_object('productId', p.id, 'synchronousOnly', p.synchronous_only OR c.synchronous_only,
-          'minAge', coalesce(p.min_age, c.min_age, tenant.minimum_age)))
-        FROM encounter_treatment AS part
-          JOIN product AS p ON p.tenant_id = part.tenant_id AND p.id = part.product_id
-          JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
-        WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS limits
-    FROM encounter JOIN tenant ON tenant.id = encounter.tenant_id
-    WHERE encounter.tenant_id = ${tenantId} AND ${which}`;
-  return row ?? { clinicZone: null, limits: [] };
+/** The patient and the clinic of an encounter. */
+export const patientOf = (tenantId: string, which: Prisma.Sql) => ({
+  patientId: columnOf(tenantId, 'patient_id', which),
+  clinicId: columnOf(tenantId, 'clinic_id', which),
+});
+
+/** Reads patient, clinic and treatments of an encounter as they are today, products that were deleted since included. */
+export async function readPresent(context: CallerContext, which: Prisma.Sql): Promise<WithPresent> {
+  const { tenantId } = context.caller;
+  const among = Prisma.sql`p.id IN (SELECT product_id FROM encounter_treatment
+    WHERE tenant_id = ${tenantId} AND encounter_id = ${columnOf(tenantId, 'id', which)})`;
+  const { patient, clinic, treatments } = await subjects(context, patientOf(tenantId, which), among);
+  // Null only for a caller who may not see the encounter, which the command refuses.
+  if (!patient || !clinic) throw new Problem('encounter_not_found');
+  return { facts: factsAt(context.now(), patient, clinic), present: treatments };
 }
 
 /**
- * Repeats the checks of the creation for an approval of these treatments.
+ * Repeats the checks of the creation for an approval of these treatments. Clinic and products may be inactive (R-28).
  * @throws Problem patient_inactive, guardian_required, treatment_not_permitted
  */
 export function requirePermitted(
-  { encounter, patient, clinicZone, limits }: EncounterState & WithLimits,
+  { encounter, facts, present }: Pick<EncounterState, 'encounter'> & WithPresent,
   productIds: readonly string[],
-  now: Date,
 ): void {
-  const age = ageOn(now, patient.dateOfBirth.toISOString().slice(0, 10), clinicZone ?? 'UTC');
-  if (!patient.accountIsActive)
+  const approved = present.filter(({ id }) => productIds.includes(id));
+  const excluded = approved.map((treatment) => exclusions(treatment, facts, encounter.reviewType));
+  if (excluded.some((one) => one.patient_inactive))
     throw fieldProblem('patient_inactive', '#/decisions', 'concern a patient who is inactive');
-  if (age < ADULT_AGE && patient.guardian === null) {
+  if (excluded.some((one) => one.guardian_required)) {
     throw fieldProblem('guardian_required', '#/decisions', 'concern a patient under 18 without a guardian');
   }
-  const errors = limits
-    .filter(({ productId }) => productIds.includes(productId))
-    .flatMap((limit) => notPermitted(limit, '#/decisions', age, encounter.reviewType));
+  const errors = approved.flatMap((treatment, index) => notPermitted(treatment, excluded[index], '#/decisions'));
   if (errors.length > 0) throw new Problem('treatment_not_permitted', undefined, { errors });
 }

@@ -1,8 +1,8 @@
 import type { EncounterTreatment, Prisma } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem, invalidState, type FieldError } from '../../problem.js';
-import { factsAt, latestDecisions, subjects } from '../approvals/clearance.js';
-import { changedSince, coverage, EVERYTHING, type Coverage } from '../approvals/coverage.js';
+import { latestDecisions } from '../approvals/clearance.js';
+import { changedSince, coverage, type Coverage } from '../approvals/coverage.js';
 import { itemKey } from '../catalog/itemKey.js';
 import { encounterCommand } from '../encounters/command.js';
 import { refuseRepeatedIds } from '../encounters/creation.js';
@@ -12,6 +12,7 @@ import type { Decision, Moment } from '../transactions/changes.js';
 import { nextNumber } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
+import { patientOf, readPresent } from './decisions.js';
 
 type Body = Bodies['ReorderTreatmentsRequest'];
 
@@ -117,31 +118,21 @@ function refuseAny<T>(
 
 /** Reads coverage and prices of today. The command has locked the patient, so that no decision comes between. */
 async function loadBasis(context: CallerContext, which: Prisma.Sql, ids: readonly string[]): Promise<ReorderBasis> {
-  const { db, caller, now } = context;
+  const { db, caller } = context;
   const { tenantId } = caller;
-  const [[of], offers, orderSequence] = await Promise.all([
-    db.of(tenantId).rows<{ clinicId: string; patientId: string; currency: string }>`
-      SELECT clinic_id AS "clinicId", patient_id AS "patientId",
-        (SELECT currency FROM tenant WHERE id = ${tenantId}) AS currency
-      FROM encounter WHERE tenant_id = ${tenantId} AND ${which}`,
+  const at = context.now();
+  const [{ facts, present }, { decided }, { currency }, offers, orderSequence] = await Promise.all([
+    readPresent(context, which),
+    latestDecisions(context, patientOf(tenantId, which), ids, at),
+    db.of(tenantId).row<{ currency: string }>`SELECT currency FROM tenant WHERE id = ${tenantId}`,
     db.of(tenantId).rows<Offer & { productId: string }>`
       SELECT product_id AS "productId", price, shipping_type AS "shippingType", shipping_amount AS "shippingAmount"
       FROM product_offer WHERE tenant_id = ${tenantId} AND product_id = ANY (${[...ids]}::uuid[])`,
     nextNumber(context.db, 'order_order_sequence_seq'),
   ]);
-  if (!of) throw new Problem('encounter_not_found');
-  const moment = { at: now(), knownAt: EVERYTHING };
-  const [{ patient, clinic, treatments }, { decided }] = await Promise.all([
-    subjects(context, of.patientId, of.clinicId, ids),
-    latestDecisions(context, of.patientId, of.clinicId, ids, moment),
-  ]);
-  // Null only for a caller who may not see the encounter, which the command refuses.
-  const facts = patient && clinic && factsAt(moment.at, patient, clinic);
-  const coverageOf = (one: (typeof treatments)[number]): Coverage =>
-    facts ? coverage(one, decided.get(one.id) ?? null, false, facts, moment.at) : 'never_requested';
   return {
-    currency: of.currency,
-    covered: new Map(treatments.map((one) => [one.id, coverageOf(one)])),
+    currency,
+    covered: new Map(present.map((one) => [one.id, coverage(one, decided.get(one.id) ?? null, false, facts, at)])),
     decidedBy: new Map([...decided].map(([id, { encounterNo }]) => [id, encounterNo])),
     offers: new Map(offers.map(({ productId, ...offer }) => [productId, offer])),
     newOrder: { id: context.newId(), orderSequence },

@@ -25,13 +25,13 @@ import type { CallerContext } from '../transactions/transaction.js';
 import { changedParts, readMarks, type ChartMarks } from './chartVersion.js';
 import {
   matchDecisions,
-  readLimits,
+  readPresent,
   readVisit,
   requirePermitted,
   requireVisit,
   type DecidedItem,
   type Visit,
-  type WithLimits,
+  type WithPresent,
 } from './decisions.js';
 import { endApprovals } from './endings.js';
 
@@ -110,7 +110,7 @@ export const releaseEncounter = (
   );
 
 /** The facts, in addition to the encounter, that decide a review. */
-export interface ReviewBasis extends WithProvider, WithReviewState, WithLimits {
+export interface ReviewBasis extends WithProvider, WithReviewState, WithPresent {
   readonly marks: ChartMarks;
   readonly newOrder: NewOrder;
 }
@@ -135,16 +135,16 @@ export function submitReview(
     (state, at) => decideReview(state, body, visit, at),
     async (transaction, which) => {
       const { tenantId } = transaction.caller;
-      const [earlier, provider, state, limits, marks, orderSequence] = await Promise.all([
+      const [earlier, provider, state, present, marks, orderSequence] = await Promise.all([
         loadEarlier(transaction, tenantId, which),
         loadProvider(body.reviewerRef)(transaction),
         readReviewState(transaction, tenantId, which),
-        readLimits(transaction, which),
+        readPresent(transaction, which),
         readMarks(transaction, which),
         fixedOrder?.orderSequence ?? nextNumber(transaction.db, 'order_order_sequence_seq'),
       ]);
       const numbers = { id: fixedOrder?.id ?? transaction.newId(), orderSequence, position: 0 };
-      return { earlier, ...provider, ...state, ...limits, marks, newOrder: numbers };
+      return { earlier, ...provider, ...state, ...present, marks, newOrder: numbers };
     },
   );
 }
@@ -176,7 +176,7 @@ export function decideReview(
     requireLicense(state, before, now);
     const scheduled = before.treatments.some((one) => productIds.includes(one.productId) && isScheduled(one));
     if (scheduled) requireDea(state);
-    requirePermitted(state, productIds, now);
+    requirePermitted(state, productIds);
   }
   // Count this review's refusals first, so that its approvals keep a version that includes them: no news.
   const refusals = decided.filter((one) => isDenial(one) || one.declinedTreatmentIds.length > 0);

@@ -29,11 +29,6 @@ describe('the standing of a decision', () => {
   ])('is %s %s', (expected, _when, changes) => {
     expect(standing({ ...decided, ...changes }, at)).toBe(expected);
   });
-
-  it('on a day in the past ignores a later revocation', () => {
-    const revoked = { ...decided, endedAt: after, endReason: 'revoked' as const };
-    expect(standing(revoked, at, at)).toBe('approved');
-  });
 });
 
 describe('coverage', () => {

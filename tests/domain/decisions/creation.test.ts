@@ -70,7 +70,7 @@ describe('the checks of a new encounter', () => {
       'an inactive clinic',
       inParts(({ clinic }) => ({ clinic: clinic && { ...clinic, isActive: false } })),
     ],
-    ['patient_inactive', 'an inactive patient', ofPatient({ accountIsActive: false })],
+    ['patient_inactive', 'an inactive patient', ofPatient({ isActive: false })],
     ['guardian_required', 'a minor without guardian', ofPatient({ dateOfBirth: '2015-01-01' })],
     ['treatment_inactive', 'an inactive treatment', alsoTreatment('inactive')],
     ['treatment_unavailable_at_clinic', 'a treatment of other clinics', alsoTreatment('elsewhere')],
@@ -120,7 +120,7 @@ describe('the checks of a new encounter', () => {
       '#/clinicId',
       '#/patientId',
     ]);
-    const parts = { ...valid.parts, patient: null, clinic: { id: 'austin', isActive: true, locations: [] } };
+    const parts = { ...valid.parts, patient: null, clinic: { id: 'austin', isActive: true, timeZone: null } };
     expect(refusalOf(() => create({ body, parts }))).toEqual(['schedule_time_zone_required', '#/scheduledTimeZone']);
   });
 });
@@ -156,7 +156,7 @@ describe('the limits of a treatment', () => {
     const world = new Life([{ id: 'old', category: 'toxins', price: '1.00', minAge: 37 }], '1989-11-21');
     // In Austin it is still 20 November.
     world.now = new Date('2026-11-21T05:00:00.000Z');
-    const zoneless = { clinic: { id: 'austin', isActive: true, locations: [] } };
+    const zoneless = { clinic: { id: 'austin', isActive: true, timeZone: null } };
     expect(problemOf(() => world.request(['old']))?.code).toBe('treatment_not_permitted');
     expect(problemOf(() => world.request(['old'], {}, zoneless))).toBeUndefined();
   });

@@ -190,7 +190,7 @@ describe('an update', () => {
     const life = requested(visit);
     const [before] = life.encounters;
     const { clinic, patient } = life.parts(['botox']);
-    const moved = { patient: { ...patient, reviewState: 'AZ' }, clinic: { ...clinic, locations: [] } };
+    const moved = { patient: { ...patient, reviewState: 'AZ' }, clinic: { ...clinic, timeZone: null } };
     life.update(0, { reference: 'C' }, moved);
     expect(life.encounters[0]?.reviewState).toBe('TX');
     life.update(0, { treatmentIds: ['filler'] }, moved);

@@ -1,6 +1,6 @@
 import type { Patient } from '../../../generated/prisma/client.js';
 import type { Bodies, Schemas } from '../../../src/contract.js';
-import { changedSince, coverage, type Coverage } from '../../../src/domain/approvals/coverage.js';
+import { changedSince, coverage, type Coverage, type PresentFacts } from '../../../src/domain/approvals/coverage.js';
 import { decideCancellation } from '../../../src/domain/encounters/cancellation.js';
 import { decideElapsed, decideRelease } from '../../../src/domain/encounters/command.js';
 import { decideCreation } from '../../../src/domain/encounters/creation.js';
@@ -81,7 +81,7 @@ export class Life {
       ...{ clinic: austin, documents: [], currency: 'USD' },
       patient: {
         id,
-        accountIsActive,
+        isActive: accountIsActive,
         reviewState: this.patientState,
         dateOfBirth: dateOfBirth.toISOString().slice(0, 10),
         ...facts,
@@ -172,12 +172,9 @@ export class Life {
       const reason = decision === 'denied' ? { reason: 'Not now.' } : {};
       return { categoryId, subcategoryId, decision, ...reason, ...rest };
     });
-    const limits = productIds.map((productId) => {
-      const { minAge = 0, synchronousOnly = false } = this.of(productId);
-      return { productId, minAge, synchronousOnly };
-    });
     const newOrder = { id: this.at().newId(), orderSequence: BigInt(101_000 + index), position: 0 };
-    const basis = { ...this.reviewing(encounter), marks, limits, clinicZone: 'America/Chicago', newOrder };
+    const present = productIds.map((id) => offered(this.of(id)));
+    const basis = { ...this.reviewing(encounter), marks, facts: this.facts(), present, newOrder };
     const body = { reviewerRef: 'ana', chartVersion: `${marks.facts}.....`, decisions, ...more };
     const before = decideElapsed({ ...this.stateOf(index), earlier }, this.at());
     const { state, events } = decideReview({ ...before.state, ...basis }, body, readVisit(body.visit), this.at());
@@ -255,9 +252,13 @@ export class Life {
     const latest = latestOf(this.encounters, productId);
     const { isActive, rx, minAge, synchronousOnly } = offered(this.of(productId));
     const decided = latest ? { ...latest.one, reviewType: latest.encounter.reviewType } : null;
-    const age = this.now.getUTCFullYear() - this.patient.dateOfBirth.getUTCFullYear();
-    const facts = { age, hasGuardian: this.patient.guardian !== null, isPatientActive: true, isClinicActive: true };
-    return coverage({ isActive, rx, minAge, synchronousOnly }, decided, isPending, facts, this.now);
+    return coverage({ isActive, rx, minAge, synchronousOnly }, decided, isPending, this.facts(), this.now);
+  }
+
+  private facts(): PresentFacts {
+    const { dateOfBirth, guardian, accountIsActive: isPatientActive } = this.patient;
+    const age = this.now.getUTCFullYear() - dateOfBirth.getUTCFullYear();
+    return { age, hasGuardian: guardian !== null, isPatientActive, isClinicActive: true };
   }
 
   private approvedItems(index: number): Item[] {

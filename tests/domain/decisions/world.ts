@@ -45,7 +45,7 @@ export const provider = {
 
 export const pharmacyId = 'pharmacy';
 export const shipTo = { name: 'Jane', address1: '1 Road', city: 'Austin', state: 'TX', postal: '78704', country: 'US' };
-export const austin = { id: 'austin', isActive: true, locations: [{ timezone: 'America/Chicago' }] };
+export const austin = { id: 'austin', isActive: true, timeZone: 'America/Chicago' };
 
 /** A treatment of the catalog as a request finds it. */
 export function offered({ id, category, price, shipping, rx = null, ...rules }: CatalogTreatment) {
