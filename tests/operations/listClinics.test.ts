@@ -33,13 +33,6 @@ describe('listClinics 200', () => {
     expect(body.data).toMatchObject([{ id, ...clinic, locations }]);
   });
 
-  it('lists a clinic that has neither locations nor metadata', async () => {
-    const mine = await newPartner(harness);
-    const id = await newClinic(harness, mine, { places: [] });
-    const { body } = await list('', mine);
-    expect(body.data).toMatchObject([{ id, locations: [], metadata: null }]);
-  });
-
   describe('for a client that is limited to clinics', () => {
     it('lists, filters and counts only the permitted clinics', async () => {
       const mine = await newPartner(harness);

@@ -59,14 +59,6 @@ describe('listEvents 200', () => {
     });
   });
 
-  it('continues after the cursor of the page before', async () => {
-    const all = (await list()).body.data;
-    const pages = await pagesOf(partner, { limit: 1 });
-    expect(pages.map(({ data, has_more }) => `${data.length} ${has_more}`)).toEqual(['1 true', '1 true', '1 false']);
-    expect(pages.flatMap(({ data }) => data)).toEqual(all);
-    expect(pages.at(-1)?.next_cursor).toBe((await list()).body.next_cursor);
-  });
-
   it('lists the events of one encounter, of its approvals and of its order, page by page, and no others', async () => {
     const owner = await newPartner(harness);
     const [mine, other] = [await completedEncounter(harness, owner), await completedEncounter(harness, owner)];

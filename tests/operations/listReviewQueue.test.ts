@@ -21,12 +21,6 @@ const zone = { scheduledTimeZone: 'America/New_York' };
 const at = (scheduledDay: string, scheduledTime: string) => ({ scheduledDay, scheduledTime, ...zone });
 
 describe('listReviewQueue 200', () => {
-  it('returns an empty list when no encounter waits', async () => {
-    const { status, headers, body } = await list();
-    expect([status, body]).toEqual([200, { data: [], has_more: false }]);
-    expect(headers.get('Cache-Control')).toBe('no-store');
-  });
-
   it('sorts by scheduled time, or else by creation, then by number', async () => {
     const noon = await newEncounter(harness, partner, { ...at('2026-11-20', '12:00:00'), reviewType: 'synchronous' });
     const tomorrow = await newEncounter(harness, partner, at('2026-11-21', '00:00:00'));
