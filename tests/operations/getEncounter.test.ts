@@ -14,14 +14,6 @@ const get = (encounterNo: unknown, options: CallOptions = { token: partner.token
   call(harness, `GET /encounters/${String(encounterNo)}`, options);
 
 describe('getEncounter 200', () => {
-  it('returns the created record', async () => {
-    const changes = { additionalNotes: 'BP 120/80', scheduledDay: '2027-01-05' };
-    const encounter = await newEncounter(harness, partner, changes);
-    const { status, headers, body } = await get(encounter.encounter_id);
-    expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
-    expect(body).toEqual({ ...encounter, ...details });
-  });
-
   it('finds the encounter by its number and GFE number, for its tenant only', async () => {
     const { id, encounter_id, gfe_no } = await newEncounter(harness, partner);
     const other = await newPartner(harness);

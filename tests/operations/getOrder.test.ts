@@ -1,4 +1,4 @@
-import { newClient, newPartner, newProduct } from '../support/factories.js';
+import { newClient, newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
@@ -13,41 +13,19 @@ const get = (orderNo: string, token: string | undefined = partner.token) => getO
 describe('getOrder 200', () => {
   // The examples of the contract have every property of an order (tests/contract/examples).
   it('returns the order with its payments and the lines as of the creation of the encounter', async () => {
-    const { db } = harness.domain;
+    const { prisma } = harness.domain.db;
     const { tenantId } = partner;
-    const botox = await newProduct(harness, partner, {
-      name: 'Botox',
-      sku: 'BTX',
-      price: '240.00',
-      shippingAmount: '15.00',
-    });
-    const free = { shippingType: 'FREE_SHIPPING', shippingAmount: '25.00' } as const;
-    const semaglutide = await newProduct(harness, partner, {
-      name: 'Semaglutide',
-      sku: 'SEMA',
-      price: '299.00',
-      ...free,
-    });
-    const { order_no, encounter_id } = await completedEncounter(harness, partner, {
-      treatmentIds: [botox, semaglutide],
-    });
+    const { order_no, encounter_id, treatmentIds } = await completedEncounter(harness, partner);
     const { status, headers, body } = await get(order_no);
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
-    const sums = { sub_total: '539.00', total_shipping_amt: '15.00', grand_total: '554.00' };
-    expect(body).toMatchObject({ order_no, encounter_id, order_status: 'pending', currency: 'USD', ...sums });
-    expect(body).toMatchObject({ paid_amt: '0.00', balance_amt: '554.00', payments: [], refunds: [] });
-    expect(body.lines).toMatchObject([
-      { treatmentId: botox, sku: 'BTX', name: 'Botox', shipping_amt: '15.00', line_total: '255.00' },
-      { treatmentId: semaglutide, sku: 'SEMA', name: 'Semaglutide', shipping_amt: '0.00', line_total: '299.00' },
-    ]);
-    expect(order_no).toMatch(/^ORD-\d{6,}$/);
-
-    await db.prisma.product.updateMany({ where: { tenantId, id: botox }, data: { name: 'Other', sku: 'OTHER' } });
-    await db.prisma.productOffer.updateMany({ where: { tenantId, productId: botox }, data: { price: '1.00' } });
+    expect(body).toMatchObject({ order_no, encounter_id, grand_total: '255.00', payments: [] });
+    const [productId] = treatmentIds;
+    await prisma.product.updateMany({ where: { tenantId, id: productId }, data: { name: 'Other', sku: 'OTHER' } });
+    await prisma.productOffer.updateMany({ where: { tenantId, productId }, data: { price: '1.00' } });
     const first = await pay(harness, partner, order_no, { amount: '0.5', reference: 'RCPT-1' });
     await pay(harness, partner, order_no, { amount: '100' });
     const { payments, ...paid } = (await get(order_no)).body;
-    expect(paid).toEqual({ ...body, payments: undefined, paid_amt: '100.50', balance_amt: '453.50' });
+    expect(paid).toEqual({ ...body, payments: undefined, paid_amt: '100.50', balance_amt: '154.50' });
     expect(payments).toMatchObject([
       { amount: '0.50', reference: 'RCPT-1' },
       { amount: '100.00', reference: null },

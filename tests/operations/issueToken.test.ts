@@ -218,13 +218,6 @@ describe('issueToken 400', () => {
       expectFailure(await post(request(reader)), 400, 'invalid_scope');
     }));
 
-  it('refuses credentials in the URL, where they would be logged', async () => {
-    const query = new URLSearchParams(loginBody(partner)).toString();
-    const answer = await call(harness, `POST /oauth/token?${query}`, { json: LOGIN });
-    expectFailure(answer, 400, 'invalid_request');
-    expect(answer.body.error_description).toBe('The query parameter grant_type is not recognized; remove it.');
-  });
-
   it('answers in the OAuth error shape even to a caller that accepts only problem details', async () => {
     const answer = await post({ json: {}, headers: { Accept: 'application/problem+json' } });
     expectFailure(answer, 400, 'invalid_request');

@@ -2,7 +2,7 @@ import { newClient, newPatient, type Partner } from '../support/factories.js';
 import { eventsUpTo } from '../support/events.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectInvalidState } from '../support/invalidState.js';
+import { expectProblem } from '../support/refusals.js';
 import { newSandbox } from '../support/sandbox.js';
 
 const harness = await openHarness();
@@ -51,8 +51,9 @@ describe('simulateVerification 409', () => {
     ['VERIFIED', ['VERIFIED']],
   ])('refuses %s as the next status after %j', async (status, before) => {
     for (const earlier of before) await play(earlier);
-    const current_status = before.at(-1) ?? 'NOTVERIFIED';
-    expectInvalidState(await play(status), current_status);
+    const refused = await play(status);
+    expectProblem(refused, 409, 'invalid_state');
+    expect(refused.body.current_status).toBe(before.at(-1) ?? 'NOTVERIFIED');
     expect(await statuses()).toEqual(before);
   });
 });
