@@ -1,11 +1,10 @@
 import { cast } from '../support/cast.js';
-import { newPartner, newPatient, newToken } from '../support/factories.js';
+import { newPartner, newToken } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
-import { call, type Answer } from '../support/http.js';
+import { call } from '../support/http.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { rawCall } from '../support/rawHttp.js';
 import { newSandbox, setClock } from '../support/sandbox.js';
-import { ownStatementsOf } from '../support/statements.js';
 
 const database = await createTestDatabase();
 const harness = await startHarness({ databaseUrl: database.url });
@@ -35,20 +34,6 @@ it('a request target with a fragment or in absolute form gets the same response 
   );
   expect(first).toMatchObject({ status: 200, text: expect.stringContaining('"limit":7') });
   expect(others).toEqual([first, first]);
-});
-
-it('a read by a caller in the cache sends one SQL statement, and in a sandbox one more, which keeps its bodies', async () => {
-  const counts = await Promise.all([newPartner(harness), newSandbox(harness)]).then(async (partners) => {
-    const sent: number[] = [];
-    for (const partner of partners) {
-      const target = `GET /clients/${await newPatient(harness, partner)}`;
-      const read = (): Promise<Answer> => call(harness, target, partner);
-      await read();
-      sent.push((await ownStatementsOf(read)).length);
-    }
-    return sent;
-  });
-  expect(counts).toEqual([1, 2]);
 });
 
 it('a move of the sandbox clock applies to the next request, and on another server within a second', async () => {
