@@ -1,17 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { rm, stat } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import type { WebhookEvent } from '../../src/client/index.js';
+import { eventsUpTo } from '../support/events.js';
 import { newPatient } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
 import { openHarness } from '../support/harness.js';
-import { call } from '../support/http.js';
 import { installClient } from '../support/packedClient.js';
+import { startReceiver } from '../support/receiver.js';
 import { newSandbox } from '../support/sandbox.js';
 
 // The program of the packed client, killed and started again while events arrive.
@@ -30,19 +29,15 @@ let received: { readonly id: string; readonly type: string; readonly status: num
 let respond: (count: number) => number = () => 204;
 
 const program = join(await installClient(folder()), 'bin/main.js');
-const receiver = createServer((request, response) => {
-  void (async () => {
-    const headers = request.headers as Record<string, string>;
-    const event = new Webhook(secret).verify(await text(request), headers) as WebhookEvent;
-    const status = respond(received.length + 1);
-    received.push({ id: headers['webhook-id'] ?? '', type: event.type, status });
-    response.writeHead(status).end();
-  })();
-}).listen(0, '127.0.0.1');
-await once(receiver, 'listening');
-afterAll(() => {
-  receiver.close();
+const receiver = await startReceiver((webhook, response) => {
+  const headers = webhook.headers as Record<string, string>;
+  const event = new Webhook(secret).verify(webhook.body, headers) as WebhookEvent;
+  const status = respond(received.length + 1);
+  received.push({ id: headers['webhook-id'] ?? '', type: event.type, status });
+  response.writeHead(status).end();
 });
+afterAll(() => receiver.close());
+
 beforeEach(async () => {
   received = [];
   respond = () => 204;
@@ -52,8 +47,7 @@ beforeEach(async () => {
 type Credentials = Awaited<ReturnType<typeof newSandbox>>;
 
 function start({ clientId, clientSecret }: Credentials, ...options: string[]): ChildProcess {
-  const forward = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
-  const args = [program, 'listen', '--forward', forward, '--state', folder('state'), ...options];
+  const args = [program, 'listen', '--forward', receiver.url('/hooks'), '--state', folder('state'), ...options];
   const credentials = { CES_URL: harness.baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
   return spawn(process.execPath, args, { env: { ...credentials, WEBHOOK_SECRET: secret } });
 }
@@ -70,15 +64,8 @@ async function ended(child: ChildProcess): Promise<[code: number | null, output:
 }
 
 /** The ids of the feed in its order. */
-async function feed({ token }: Credentials): Promise<string[]> {
-  const ids: string[] = [];
-  for (let after = ''; ;) {
-    const { body } = await call(harness, `GET /events?limit=100${after}`, { token });
-    ids.push(...body.data.map(({ id }: { id: string }) => id));
-    if (!body.has_more) return ids;
-    after = `&cursor=${body.next_cursor}`;
-  }
-}
+const feed = async (client: Credentials): Promise<string[]> =>
+  (await eventsUpTo(harness, client, 'patient.created')).map(({ id }) => id);
 
 it(`a listener that is killed ${kills} times forwards each event in the order of the feed, and repeats at most one per restart`, async () => {
   const partner = await newSandbox(harness);

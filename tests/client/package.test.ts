@@ -1,7 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../src/packageRoot.js';
 import { temporaryFolder } from '../support/folder.js';
@@ -10,19 +8,6 @@ import { compile } from '../support/packedClient.js';
 import { newSandbox } from '../support/sandbox.js';
 
 const run = promisify(execFile);
-
-const source = fileURLToPath(new URL('src/client', packageRoot));
-
-it('the source of the client is smaller than 25 kB and imports only the contract and openapi-fetch', async () => {
-  const names = (await readdir(source)).filter((name) => name.endsWith('.ts'));
-  const sizes = await Promise.all(names.map(async (name) => (await stat(join(source, name))).size));
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(25_000);
-  const texts = await Promise.all(names.map((name) => readFile(join(source, name), 'utf8')));
-  const imported = texts.flatMap((text) => [...text.matchAll(/from '([^']+)'/g)].map(([, from = '']) => from));
-  const foreign = imported.filter((from) => !/^\.\/\w+\.js$/.test(from));
-  const allowed = ['openapi-fetch', '../../generated/client/contract.js', '../../generated/client/values.js'];
-  expect([...new Set(foreign)].sort()).toEqual(allowed.sort());
-});
 
 const harness = await openHarness();
 

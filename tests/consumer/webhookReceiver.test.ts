@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -35,17 +34,15 @@ afterAll(async () => {
 });
 
 async function listening(): Promise<void> {
-  while (receiver.exitCode === null) {
-    const socket = connect(port, '127.0.0.1');
-    const isOpen = await once(socket, 'connect').then(
+  const responds = (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${port}/`).then(
       () => true,
       () => false,
     );
-    socket.destroy();
-    if (isOpen) return;
+  while (!(await responds())) {
+    if (receiver.exitCode !== null) throw new Error('the receiver of the guide does not run');
     await delay(50);
   }
-  throw new Error('the receiver of the guide does not run');
 }
 
 /** The handled events, once there are this many. */
