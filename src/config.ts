@@ -82,11 +82,6 @@ function configOf(values: CleanedEnv<typeof variables>) {
     maxConnections: values.MAX_CONNECTIONS,
     rateLimit: values.RATE_LIMIT === 'off' ? null : rateLimitOf(values),
     trustedProxies: values.TRUSTED_PROXIES,
-    /** Days after which data is deleted; null = never. */
-    retention: {
-      documentDays: values.DOCUMENT_RETENTION_DAYS ?? null,
-      encounterDays: values.ENCOUNTER_RETENTION_DAYS ?? null,
-    },
     metrics: values.METRICS_PORT === undefined ? null : { host: values.METRICS_HOST, port: values.METRICS_PORT },
     /** Service name in traces; null = no traces. OpenTelemetry itself reads the collector's address. */
     tracedAs: values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? null : values.OTEL_SERVICE_NAME,

@@ -32,8 +32,6 @@ const boolean = kind('true or false', (value) => (value === 'true' ? true : valu
 const port = integer(0, 65_535);
 const seconds = integer(1, 31_536_000);
 const quota = integer(1, 1_000_000);
-/** At least a month: deletion is final, and a typing error must not delete recent data. */
-const retentionDays = integer(30, 36_500);
 const httpUrl = kind('an http(s) URL', (value) => (/^https?:/.test(value) && URL.canParse(value) ? value : undefined));
 const origin = kind('an absolute http(s) URL without a path', (value) =>
   /^https?:\/\/[^/?#@\s]+$/.test(value) && URL.canParse(value) ? value : undefined,
@@ -100,10 +98,6 @@ export const variables = {
   RATE_LIMIT_TOKEN_FAILURES: quota.or(20, 'Failed token requests per minute, by client and address'),
   RATE_LIMIT_REDIS_URL: redisUrl.optional('Redis or Valkey: limits apply to all servers, not to each process'),
   TRUSTED_PROXIES: integer(0, 10).or(0, 'Proxies that append to `X-Forwarded-For`; 0 = the peer is the caller'),
-  DOCUMENT_RETENTION_DAYS: retentionDays.optional('Days to keep unused documents; default: unlimited'),
-  ENCOUNTER_RETENTION_DAYS: retentionDays.optional(
-    'Days to keep ended encounters; default: unlimited ([retention](retention.md))',
-  ),
   ERASURE_JOURNAL: text.optional('File that notes erasures for a restore; default: `erasures.ndjson` in `DATA_DIR`'),
   BACKUP_PASSPHRASE: text.optional('Encrypts the keys of `backup create --with-keys` ([backup](backup.md))'),
   BACKUP_S3_ENDPOINT: httpUrl.optional(

@@ -5,12 +5,10 @@ import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/s
 import { expireDueEncounters, lapseDueClaims } from '../domain/sweeps/encounterDeadlines.js';
 import { holdExpiredLines } from '../domain/sweeps/orderHolds.js';
 import { removeOrphanedObjects } from '../domain/sweeps/orphanedObjects.js';
-import { purgeEncounters } from '../domain/sweeps/purgeEncounters.js';
-import { purgeDocuments, purgeEvents, purgeExchanges, purgeIdempotencyKeys } from '../domain/sweeps/purges.js';
+import { purgeEvents, purgeExchanges, purgeIdempotencyKeys } from '../domain/sweeps/purges.js';
 
 /** The context of a job, which works for all tenants and has no caller. */
 interface JobContext extends DomainContext, Pick<Services, 'objects'> {
-  readonly config: Pick<Services['config'], 'retention'>;
   /** Log only numbers here: keys, names and messages of libraries may contain health data. */
   readonly log: Services['log'];
   /** Aborts when the process stops; a long job checks it between its steps. */
@@ -57,26 +55,17 @@ async function removeOrphans(context: JobContext): Promise<void> {
   if (removed.objects + removed.unfinished > 0) context.log.info(removed, 'removed objects of interrupted uploads');
 }
 
-/** Deletes data past its retention period: encounters first, because most documents belong to them. */
-export async function applyRetention(context: JobContext): Promise<void> {
-  const { encounterDays, documentDays } = context.config.retention;
-  const encounters = encounterDays === null ? 0 : await purgeEncounters(context, encounterDays);
-  const documents = documentDays === null ? 0 : await purgeDocuments(context, documentDays);
-  if (encounters + documents > 0) context.log.info({ encounters, documents }, 'removed data past its retention period');
-}
-
 /** Every job of the service. */
 export const jobs: readonly Job[] = [
   ...sweeps,
   { name: 'remove-orphaned-objects', interval: DAY, run: removeOrphans },
-  { name: 'apply-retention', interval: DAY, run: applyRetention },
   // Every minute, because rows without a checkpoint could be changed undetected.
   { name: 'seal-audit', interval: MINUTE, run: addCheckpoints },
 ];
 
 /** The jobs, each bound to its context. */
 export function jobsWith(services: Omit<JobContext, 'signal'>): ScheduledJob[] {
-  const { db, now, newId, randomBytes, objects, config, log } = services;
-  const shared = { db, now, newId, randomBytes, objects, config, log };
+  const { db, now, newId, randomBytes, objects, log } = services;
+  const shared = { db, now, newId, randomBytes, objects, log };
   return jobs.map(({ name, interval, run }) => ({ name, interval, run: (signal) => run({ ...shared, signal }) }));
 }

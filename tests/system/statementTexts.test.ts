@@ -1,23 +1,7 @@
-import { purgeEncounters } from '../../src/domain/sweeps/purgeEncounters.js';
-import {
-  newClient,
-  newClinic,
-  newDocument,
-  newEncounter,
-  newPartner,
-  newPatient,
-  newProduct,
-} from '../support/factories.js';
+import { newClient, newClinic, newDocument, newPartner, newPatient, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
-import {
-  askedEncounter,
-  cancelled,
-  claimedEncounter,
-  completedEncounter,
-  deny,
-  reviewBody,
-} from '../support/reviews.js';
+import { askedEncounter, claimedEncounter, completedEncounter, deny, reviewBody } from '../support/reviews.js';
 import { statementsOf } from '../support/statements.js';
 
 const [SHORT, LONG] = [5, 8];
@@ -98,13 +82,6 @@ const operations: Record<string, Prepare> = {
     return async () => {
       for (const target of reads) await send(target, undefined, limited);
     };
-  },
-  async purgeEncounters(length) {
-    const { domain } = harness;
-    for (let count = 0; count < length; count += 1) {
-      await cancelled(harness, partner, await newEncounter(harness, partner, await parts(1)));
-    }
-    return () => purgeEncounters(domain, 0);
   },
 };
 

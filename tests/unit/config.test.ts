@@ -58,7 +58,6 @@ it('the configuration without any variable has the embedded database, and is fro
       redisUrl: null,
     },
     trustedProxies: 0,
-    retention: { documentDays: null, encounterDays: null },
     metrics: null,
     tracedAs: null,
   } satisfies Config);

@@ -1,9 +1,8 @@
-import type { Services } from '../../context.js';
 import { inTransaction, inTurns, type BackgroundContext } from '../transactions/transaction.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';
 
 /** Maximum of rows in one transaction, few enough for the statement timeout. */
-export const RETENTION_BATCH = 1_000;
+const BATCH_SIZE = 1_000;
 
 /** Deletes idempotency keys after 24 hours (R-67), except locked ones. Safe to run concurrently. @returns how many */
 export function purgeIdempotencyKeys(context: BackgroundContext): Promise<number> {
@@ -13,7 +12,7 @@ export function purgeIdempotencyKeys(context: BackgroundContext): Promise<number
       WITH old AS (
         SELECT api_client_id, operation_id, key FROM idempotency_key
         WHERE tenant_id = ${tenantId} AND created_at < now() - interval '24 hours'
-        ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED
+        ORDER BY created_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED
       )
       DELETE FROM idempotency_key AS stored USING old
       WHERE stored.tenant_id = ${tenantId} AND stored.api_client_id = old.api_client_id
@@ -28,7 +27,7 @@ export function purgeExchanges(context: BackgroundContext): Promise<number> {
     (tenantId) => context.db.of(tenantId).run`
       DELETE FROM sandbox_exchange WHERE tenant_id = ${tenantId} AND request_id IN (
         SELECT request_id FROM sandbox_exchange WHERE tenant_id = ${tenantId} AND at < now() - interval '1 hour'
-        LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED)`,
+        LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED)`,
   );
 }
 
@@ -42,30 +41,14 @@ export function purgeEvents(context: BackgroundContext): Promise<number> {
       return db.of(tenantId).run`
       DELETE FROM event WHERE tenant_id = ${tenantId} AND position < (
         SELECT coalesce(min(position) FILTER (WHERE recorded_at >= now() - interval '30 days'), max(position) + 1)
-        FROM (SELECT position, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY position LIMIT ${RETENTION_BATCH})
+        FROM (SELECT position, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY position LIMIT ${BATCH_SIZE})
           AS oldest)`;
     });
   return inTenants(context, purgeSome);
 }
 
-/** Deletes old documents that no encounter names (R-91). Leaves objects that cannot be removed to the orphans' job. */
-export function purgeDocuments(context: BackgroundContext & Pick<Services, 'objects'>, days: number): Promise<number> {
-  return inTenants(context, async (tenantId) => {
-    const removed = await context.db.of(tenantId).rows<{ blobPath: string }>`
-      DELETE FROM document WHERE tenant_id = ${tenantId} AND id IN (
-        SELECT id FROM document
-        WHERE tenant_id = ${tenantId} AND created_at < now() - make_interval(days => ${days}::int)
-          AND NOT EXISTS (SELECT FROM encounter_document AS used
-            WHERE used.tenant_id = ${tenantId} AND used.document_id = document.id)
-        LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED)
-      RETURNING blob_path AS "blobPath"`;
-    for (const { blobPath } of removed) await context.objects.remove(blobPath).catch(() => undefined);
-    return removed.length;
-  });
-}
-
 /** Calls `purgeSome` for the tenants in turn until nothing is left. @returns the number of purged rows */
-export async function inTenants(
+async function inTenants(
   context: BackgroundContext,
   purgeSome: (tenantId: string) => Promise<number>,
 ): Promise<number> {
@@ -75,8 +58,8 @@ export async function inTenants(
   const batch = async (tenant: { tenantId: string }): Promise<boolean> => {
     const count = await purgeSome(tenant.tenantId);
     purged += count;
-    if (count === RETENTION_BATCH) tenants.push(tenant);
-    return count === RETENTION_BATCH;
+    if (count === BATCH_SIZE) tenants.push(tenant);
+    return count === BATCH_SIZE;
   };
   await inTurns(context, async () => tenants.splice(0), batch);
   return purged;

@@ -50,7 +50,7 @@ async function typesWritten(): Promise<string[]> {
 async function writeAllEvents(): Promise<Set<string>> {
   const written: string[] = [];
   const { domain, services } = harness;
-  const { objects, config, log } = services;
+  const { objects, log } = services;
   for (const change of changes) {
     await resetCast(harness, partner);
     await make(change);
@@ -70,7 +70,7 @@ async function writeAllEvents(): Promise<Set<string>> {
   for (const days of [1, 360, 366]) {
     const now = () => new Date(harness.clock.now.getTime() + days * day);
     const { signal } = new AbortController();
-    for (const { run } of sweeps) await run({ ...domain, objects, config, log, signal, now });
+    for (const { run } of sweeps) await run({ ...domain, objects, log, signal, now });
   }
   written.push(...(await typesWritten()));
   await createSandbox(domain, { name: 'Another sandbox' }, objects);
