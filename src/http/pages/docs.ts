@@ -45,7 +45,6 @@ const DOCUMENTS = {
 /** The placeholder for the service's address in these documents and in the contract. */
 export const DOCUMENTED_ADDRESS = 'http://127.0.0.1:3000';
 
-/** The endings of compressed files. */
 const ENDINGS: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz', identity: '' };
 
 /** The members of the bundled contract that depend on where the service runs. */
