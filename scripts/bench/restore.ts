@@ -43,7 +43,7 @@ async function seed(): Promise<void> {
   const environment = environmentOf('source');
   const { DATABASE_URL: url, DATA_DIR: dataDir } = environment;
   await migrateDatabase({ ownerUrl: url, url });
-  const store = await openObjectStore({ dataDir, store: readConfig(environment).objectStore, baseUrl: () => '' });
+  const store = await openObjectStore({ dataDir, store: readConfig(environment).objectStore });
   const digests: string[] = [];
   for (let number = 0; number < ROWS / 10; number += 1) {
     const content = randomBytes(BYTES);

@@ -133,6 +133,5 @@ export async function recorded<T>(
 
 export function openStore(terminal: CliIo): Promise<ObjectStore> {
   const { dataDir, objectStore: store } = readConfig(terminal.environment);
-  // The base URL is not needed, because commands create no links.
-  return openObjectStore({ dataDir, store, baseUrl: () => '' });
+  return openObjectStore({ dataDir, store });
 }

@@ -4,6 +4,7 @@ import { createDocumentScanner } from '../adapters/scanner/createDocumentScanner
 import { openLimits } from '../adapters/limits/openLimits.js';
 import { createDownloader } from '../adapters/download/download.js';
 import { targetRule } from '../adapters/download/addressRules.js';
+import { createFileLinks } from '../adapters/objects/fileLinks.js';
 import { openObjectStore } from '../adapters/objects/openObjectStore.js';
 import { FONT_SAMPLE, openPdfRenderer } from '../adapters/pdf/pdfRenderer.js';
 import { openSigningKeys } from '../adapters/tokens/signingKeys.js';
@@ -55,7 +56,8 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   await scanner.check().catch((error: unknown) => {
     log.warn({ reason: reasonOf(error) }, 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does');
   });
-  const objects = countedStore(await openObjectStore({ dataDir: config.dataDir, baseUrl, store: config.objectStore }));
+  const { dataDir, objectStore: store } = config;
+  const objects = countedStore(await openObjectStore({ dataDir, store, links: createFileLinks(keys, baseUrl) }));
   const renderPdf = openPdfRenderer(config.pdfFallbackFont);
   if (config.pdfFallbackFont !== null) {
     await renderPdf(FONT_SAMPLE).catch((cause: unknown) => {

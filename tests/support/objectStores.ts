@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import express from 'express';
+import { createFileLinks } from '../../src/adapters/objects/fileLinks.js';
 import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import type { ObjectStore } from '../../src/adapters/objects/objectStore.js';
+import { openSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { fileRoutes } from '../../src/http/pages/files.js';
 import { Problem } from '../../src/problem.js';
 import { closeServer, listenOnLoopback } from './fileHost.js';
@@ -29,7 +32,13 @@ export interface FileSubject extends Subject {
 export async function openFileSubject(dataDir: string, now = () => new Date()): Promise<FileSubject> {
   const app = express();
   const { server, origin } = await listen(app);
-  const opened = await openObjectStore({ dataDir, baseUrl: () => origin, store: { kind: 'file' } });
+  const create = { now: new Date(), newId: () => randomUUID() };
+  const keys = await openSigningKeys(join(dataDir, 'keys.json'), create, () => undefined);
+  const opened = await openObjectStore({
+    dataDir,
+    store: { kind: 'file' },
+    links: createFileLinks(keys, () => origin),
+  });
   // Replaces the rows of documents, from which the service takes name and type.
   const linked = new Map<string, { readonly fileName: string; readonly contentType: string }>();
   const link: ObjectStore['link'] = (key, object, ...rest) => {
@@ -40,7 +49,7 @@ export async function openFileSubject(dataDir: string, now = () => new Date()): 
   app.use(
     '/files',
     fileRoutes(async (signed) => {
-      const file = store.openLink?.(signed, now());
+      const file = await store.openLink?.(signed, now());
       const document = file && linked.get(file.key);
       return file && document && { path: file.path, ...document };
     }),

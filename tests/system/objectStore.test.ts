@@ -181,7 +181,7 @@ describeOnS3('the S3 store', () => {
   afterAll(() => server.close());
 
   describeStore('s3', async (dataDir) => ({
-    store: await openObjectStore({ dataDir, baseUrl: () => '', store: { kind: 's3', ...server.account } }),
+    store: await openObjectStore({ dataDir, store: { kind: 's3', ...server.account } }),
     leftovers: async () => [...(await server.keys()), ...(await filesBelow(dataDir))],
     close: async () => undefined,
   }));

@@ -7,19 +7,14 @@ import type { FileLinks } from './fileLinks.js';
 import type { ObjectStore, StoredObjects } from './objectStore.js';
 import { filesBelow, removeFilesOlderThan } from './fileSweep.js';
 
-interface FileStoreOptions {
-  /** Absolute path of the folder for objects; it is created if missing. */
-  readonly folder: string;
-  readonly links: FileLinks;
-  /** The service's public address without a final slash; read for each link. */
-  readonly baseUrl: () => string;
-}
-
 /** The subfolder for unfinished files. No object can be in it, because keys never start with a dot. */
 export const incomingOf = (folder: string): string => join(folder, '.incoming');
 
-/** Opens the object store that keeps objects as files below `folder`. */
-export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions): Promise<ObjectStore> {
+/**
+ * Opens the object store that keeps objects as files.
+ * @param folder absolute path; it is created if missing
+ */
+export async function openFileStore(folder: string, links: FileLinks | undefined): Promise<ObjectStore> {
   await mkdir(incomingOf(folder), { recursive: true, mode: 0o700 });
   return {
     provider: 'file',
@@ -27,10 +22,11 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
     ...filesIn(folder),
 
     async link(key, _object, now, seconds) {
-      return `${baseUrl()}/files/${links.sign(key, new Date(now.getTime() + seconds * 1000))}`;
+      if (!links) throw new Error('Only a server creates links');
+      return links.sign(key, new Date(now.getTime() + seconds * 1000));
     },
-    openLink(text, now) {
-      const key = links.open(text, now);
+    async openLink(text, now) {
+      const key = await links?.open(text, now);
       return key === undefined ? undefined : { key, path: pathOf(folder, key) };
     },
   };

@@ -43,5 +43,5 @@ export interface ObjectStore extends StoredObjects {
   /** Whether the bucket keeps old versions of its objects; absent for files. */
   readonly isVersioned?: () => Promise<boolean>;
   /** Exists if links lead to this service: the file for a link's last segment; undefined if invalid or expired. */
-  readonly openLink?: (link: string, now: Date) => LinkedFile | undefined;
+  readonly openLink?: (link: string, now: Date) => Promise<LinkedFile | undefined>;
 }

@@ -18,7 +18,7 @@ import { erase } from '../patient.js';
 import { backUp } from './backUp.js';
 import { openBackupStore, type BackupStore } from './backupStore.js';
 import { keepOf } from './keep.js';
-import { openedKeys, passphrase, sealedKeys } from './keys.js';
+import { openKeys, passphrase, sealedKeys } from './keys.js';
 import { readManifest, readManifestOf, verifyFiles, type Manifest } from './manifest.js';
 import { pgProgram } from './programs.js';
 import { restoreFiles } from './restore.js';
@@ -45,7 +45,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       '--to <address>',
       'the folder, which only its owner can read, created if missing; or s3://bucket/prefix (BACKUP_S3_…)',
     )
-    .option('--with-keys', 'also the signing keys and the secret of links, encrypted with BACKUP_PASSPHRASE')
+    .option('--with-keys', 'also the signing keys, encrypted with BACKUP_PASSPHRASE')
     .option(
       '--keep <numbers>',
       'also keep the last backup of this many days, weeks and months (UTC), such as 7d,4w,6m',
@@ -190,8 +190,7 @@ async function verified(
 async function restoreKeys(terminal: CliIo, backup: BackupStore, { keys }: Manifest): Promise<void> {
   if (keys === null)
     throw new Error('The backup has no keys: it was made without --with-keys. Omit --with-keys here, too.');
-  const write = await openedKeys(terminal, await text(backup.read(keys.file)), passphrase(terminal));
-  await write();
+  await openKeys(terminal, await text(backup.read(keys.file)), passphrase(terminal));
 }
 
 /** The erasures whose patients are in the restored database and not erased there. */

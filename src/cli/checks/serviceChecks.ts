@@ -73,7 +73,7 @@ function objectStore({ dataDir, objectStore: store }: Config): Check {
       : 'Check DATA_DIR';
   const remedy = `${advice} (${INSTALL}#object-store).`;
   const run = async () => {
-    const objects = await openObjectStore({ dataDir, store, baseUrl: () => '', timeout: REQUEST_TIMEOUT_MS });
+    const objects = await openObjectStore({ dataDir, store, timeout: REQUEST_TIMEOUT_MS });
     const key = `doctor/${v7()}`;
     await objects.put(key, Readable.from([Buffer.from(key)]), 'text/plain');
     try {

@@ -24,7 +24,7 @@ export async function openDocumentLink(
   link: string,
   request: Pick<AuditRow, 'requestId' | 'ip'>,
 ): Promise<LinkedDocument | undefined> {
-  const file = objects.openLink?.(link, now());
+  const file = await objects.openLink?.(link, now());
   if (!file) return undefined;
   const [tenantId = ''] = file.key.split('/');
   const document = await db.prisma.document.findFirst({ where: { tenantId, blobPath: file.key, withdrawnAt: null } });

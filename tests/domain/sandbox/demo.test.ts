@@ -14,7 +14,7 @@ import { storedCatalog } from '../catalog/catalogHarness.js';
 const database = await createTestDatabase();
 const db = openDatabase(database.url);
 const dataDir = await mkdtemp(join(tmpdir(), 'ces-demo-'));
-const store = await openObjectStore({ dataDir, baseUrl: () => '', store: { kind: 'file' } });
+const store = await openObjectStore({ dataDir, store: { kind: 'file' } });
 
 afterAll(async () => {
   await db.close();
