@@ -1390,9 +1390,8 @@ export interface paths {
         };
         /**
          * Check readiness
-         * @description For load balancers: 200 while the database answers and the service neither starts nor stops. The object store, the malware
-         *     scanner and the disk space are reported only; while store or scanner is down, only uploads fail, with 503. The
-         *     response comes within 3 seconds.
+         * @description For load balancers: 200 while the database answers and the service neither starts nor stops. While the object store or
+         *     the malware scanner is down, only uploads fail, with 503. The response comes within 3 seconds.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -7790,17 +7789,8 @@ export interface components {
         Readiness: {
             /** @description `ready` if the database answers and the service is not stopping. */
             status: "ready" | "unavailable";
-            /** @description The results of the checks, at most a second old. Only uploads need the object store and the scanner. */
-            checks: {
-                /** @description Whether the database answers. */
-                database: "ok" | "failing";
-                /** @description Whether the object store for documents answers. */
-                objectStore: "ok" | "failing";
-                /** @description `off` if documents are not scanned. */
-                documentScanner: "ok" | "failing" | "off";
-                /** @description `failing` if the disk with documents or the database is almost full; `off` if neither is on a disk of the service. */
-                disk: "ok" | "failing" | "off";
-            };
+            /** @description Whether the database answers. The result is at most a second old. */
+            database: "ok" | "failing";
         };
         /** @description JSON Web Key Set (RFC 7517). */
         JsonWebKeySet: {

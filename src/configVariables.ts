@@ -85,7 +85,7 @@ export const variables = {
   // Node fires a timer of more than 24 days at once, so the limit is a day.
   DRAIN_TIMEOUT: integer(1, 86_400).or(75, 'Seconds for running requests after SIGTERM; an upload may take 70 seconds'),
   SHUTDOWN_DELAY: integer(0, 3_600).or(0, 'Seconds after SIGTERM with open port and failing `/readyz`'),
-  MIN_FREE_DISK: integer(0, 1_000_000_000).or(512, 'MiB free in `DATA_DIR`; below it `/readyz` reports `disk`'),
+  MIN_FREE_DISK: integer(0, 1_000_000_000).or(512, 'MiB free in `DATA_DIR`; with less, `ces doctor` fails'),
   // Longer than the 60 s of common load balancers: they must close idle connections first.
   KEEP_ALIVE_TIMEOUT: integer(1, 3_600).or(65, "Seconds to keep an idle connection; more than the load balancer's"),
   MAX_CONNECTIONS: integer(1, 100_000).or(5_000, 'Connections per process; an idle one takes about 10 KiB'),

@@ -11,15 +11,6 @@ import type { SigningKeys } from './adapters/tokens/signingKeys.js';
 import type { Tokens } from './adapters/tokens/tokens.js';
 import type { WebhookSender } from './adapters/webhooks/sender.js';
 
-/** Whether each part of the service responds; null = not in use. */
-export interface Parts {
-  readonly database: boolean;
-  readonly objectStore: boolean;
-  readonly documentScanner: boolean | null;
-  /** Whether the disk of DATA_DIR has enough free space. */
-  readonly disk: boolean | null;
-}
-
 /** Data, time, ids and randomness: the only dependencies of the domain's rules and of the operator's commands. */
 export interface DomainContext {
   readonly db: Database;
@@ -43,8 +34,8 @@ export interface Services extends DomainContext {
   readonly limits: Limits | null;
   readonly keys: SigningKeys;
   readonly tokens: Tokens;
-  /** Probes the parts; the result may be up to a second old. */
-  readonly checkParts: () => Promise<Parts>;
+  /** Whether the database answers; the result may be up to a second old. */
+  readonly hasDatabase: () => Promise<boolean>;
   /** The service's public address without a final slash; known once the server listens. */
   readonly baseUrl: string;
   readonly log: Logger;

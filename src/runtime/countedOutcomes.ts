@@ -14,7 +14,6 @@ export function countedStore(store: ObjectStore): ObjectStore {
     put: (...args) => count('put', store.put(...args)),
     remove: (...args) => count('remove', store.remove(...args)),
     removeUnfinished: (...args) => count('removeUnfinished', store.removeUnfinished(...args)),
-    check: () => count('check', store.check()),
   };
 }
 

@@ -17,7 +17,7 @@ import { auditRecorder } from '../domain/audit/recorder.js';
 import { ATTEMPT_TIMEOUT } from '../domain/webhooks/retries.js';
 import { reasonOf } from '../failures.js';
 import { countedDownloads, countedStore } from './countedOutcomes.js';
-import { partsCheck } from './readiness.js';
+import { databaseCheck } from './readiness.js';
 
 /** Values that are known, or change, only after the services have been opened. */
 export interface ServiceState {
@@ -51,11 +51,6 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   }).catch((cause: unknown) => {
     throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reasonOf(cause)}`, { cause });
   });
-  const scanner = createDocumentScanner(config.documentScanner);
-  // Only uploads need the scanner, so its outage does not stop the start.
-  await scanner.check().catch((error: unknown) => {
-    log.warn({ reason: reasonOf(error) }, 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does');
-  });
   const { dataDir, objectStore: store } = config;
   const objects = countedStore(await openObjectStore({ dataDir, store, links: createFileLinks(keys, baseUrl) }));
   const renderPdf = openPdfRenderer(config.pdfFallbackFont);
@@ -71,8 +66,8 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     keys,
     tokens: openTokens(keys, baseUrl, newId),
     objects,
-    scanner,
-    checkParts: partsCheck(databaseUrl, { objects, scanner, config }),
+    scanner: createDocumentScanner(config.documentScanner),
+    hasDatabase: databaseCheck(databaseUrl),
     limits: config.rateLimit && (await openLimits(config.rateLimit.quotas, config.rateLimit.redisUrl, log)),
     download: countedDownloads(createDownloader({ allowedHosts: config.documentFetchAllowedHosts })),
     sendWebhook: createWebhookSender({ allowedHosts: config.webhookAllowedHosts, timeout: ATTEMPT_TIMEOUT }),

@@ -58,7 +58,7 @@ it('every failure is a problem, alike as application/problem+json and applicatio
     const [problem, json] = [content['application/problem+json'], content['application/json']];
     return status >= 400 && !(problem && JSON.stringify(problem) === JSON.stringify(json));
   });
-  // RFC 6749 rules the errors of the token endpoint; a failing readiness response lists its checks.
+  // RFC 6749 rules the errors of the token endpoint; a failing readiness response names the database.
   const others = ['issueToken 400', 'issueToken 401', 'issueToken 429', 'getReadiness 503'];
   expect(differing.map(({ name }) => name)).toEqual(others);
 });

@@ -2,7 +2,7 @@ import { openDatabase } from '../../src/adapters/database/database.js';
 import type { Permission, ProblemCode } from '../../src/contract.js';
 import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
-import { partsCheck } from '../../src/runtime/readiness.js';
+import { databaseCheck } from '../../src/runtime/readiness.js';
 import { newClient, newToken, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';
@@ -52,10 +52,10 @@ export async function tokenWithout(harness: Harness, partner: Partner, lacking: 
 
 /** Does the work while the service cannot connect to its database. */
 export async function withoutDatabase<T>({ services }: Harness, work: () => Promise<T>): Promise<T> {
-  const { db, checkParts } = services;
+  const { db, hasDatabase } = services;
   const nowhere = 'postgresql://nobody@127.0.0.1:1/nowhere';
-  Object.assign(services, { db: openDatabase(nowhere), checkParts: partsCheck(nowhere, services) });
-  return work().finally(() => Object.assign(services, { db, checkParts }));
+  Object.assign(services, { db: openDatabase(nowhere), hasDatabase: databaseCheck(nowhere) });
+  return work().finally(() => Object.assign(services, { db, hasDatabase }));
 }
 
 /** Does the work while the database lacks a table, which causes an internal error. */

@@ -30,16 +30,6 @@ export function createClamavScanner({ address, patience = 10_000 }: ClamavOption
         clamd.close();
       }
     },
-
-    async check() {
-      const clamd = converse(address, patience);
-      try {
-        await clamd.send('zPING\0');
-        if ((await clamd.answer()) !== 'PONG\0') throw unavailable(new Error('The scanner is not clamd'));
-      } finally {
-        clamd.close();
-      }
-    },
   };
 }
 

@@ -5,6 +5,4 @@ export interface DocumentScanner {
    * document_rejected or, without a verdict, dependency_unavailable: then discard the bytes already passed on.
    */
   scanned(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
-  /** Rejects with Problem dependency_unavailable if the scanner does not answer. */
-  check(): Promise<void>;
 }

@@ -13,7 +13,6 @@ import { localUrl, type Config } from '../../config.js';
 import { errorCode } from '../../failures.js';
 import { name as serviceName, version } from '../../packageRoot.js';
 import { Problem } from '../../problem.js';
-import { usesDisk } from '../../runtime/readiness.js';
 import { PROGRAM } from '../command.js';
 import { causeOf, CHECK_TIMEOUT_MS, checkOf, failure, ok, remedyFor, warning, type Check } from './check.js';
 
@@ -42,7 +41,8 @@ export function diskCheck(config: Config): Check {
     await access(dataDir, constants.W_OK);
     const free = await freeBytes(dataDir);
     const message = `${mebibytes(free)} MiB are free in DATA_DIR ${dataDir}, MIN_FREE_DISK is ${mebibytes(minFreeDisk)}.`;
-    if (free >= minFreeDisk || !usesDisk(config)) return ok(message);
+    const isUsed = config.databaseUrl === null || config.objectStore.kind === 'file';
+    if (free >= minFreeDisk || !isUsed) return ok(message);
     return failure(message, 'Free space on this disk, or enlarge it.');
   });
 }

@@ -27,7 +27,6 @@ afterAll(() => rm(folder, { recursive: true }));
 it('documents pass unchanged when no scanner is configured', async () => {
   const none = createDocumentScanner({ kind: 'none' });
   expect(await buffer(none.scanned(bodyOf(infected)))).toEqual(infected);
-  await expect(none.check()).resolves.toBeUndefined();
 });
 
 /** A clamd for the tests of one `describe`; no test may leave a connection to it open. */
@@ -80,10 +79,6 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
       for (let chunk = 0; chunk < 8; chunk += 1) yield randomBytes(1_000_000);
     }
     expect(await codeFor(scanner, body())).toBe('dependency_unavailable');
-  });
-
-  it('succeeds in the health check', async () => {
-    await expect(scanner.check()).resolves.toBeUndefined();
   });
 });
 
@@ -141,25 +136,15 @@ describe('clamd', () => {
     expect(produced).toBeLessThan(64 * mebibyte);
   });
 
-  it('makes scan and health check fail, with the cause in the log, when it is down', async () => {
+  it('makes the scan fail, with the cause in the log, when it is down', async () => {
     const gone = await startFakeClamd();
     await gone.close();
     for (const address of [gone.address, { path: join(folder, 'absent.ctl') }]) {
       const scanner = createClamavScanner({ address, patience: 300 });
-      for (const attempt of [() => buffer(scanner.scanned(bodyOf('%PDF-'))), () => scanner.check()]) {
-        const { code, cause } = await refusalOf(attempt());
-        expect(code).toBe('dependency_unavailable');
-        expect(cause).toMatchObject({ code: expect.stringMatching(/^E(CONNREFUSED|NOENT)$/) });
-      }
+      const { code, cause } = await refusalOf(buffer(scanner.scanned(bodyOf('%PDF-'))));
+      expect(code).toBe('dependency_unavailable');
+      expect(cause).toMatchObject({ code: expect.stringMatching(/^E(CONNREFUSED|NOENT)$/) });
     }
-  });
-
-  it.each<[string, Behavior]>([
-    ['speaks HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n\0')],
-    ['hangs up', (socket) => socket.destroy()],
-    ['is silent', () => undefined],
-  ])('fails the health check when it %s', async (_fault, behavior) => {
-    expect(await codeOf(scannerWith(behavior).check())).toBe('dependency_unavailable');
   });
 
   it('is disconnected when fetching the file fails or its reader stops, and that error is reported', async () => {
