@@ -3,11 +3,11 @@ import { findTenant } from '../domain/access/tenants.js';
 import { sqlState } from '../adapters/database/databaseErrors.js';
 import { readAudit } from '../domain/audit/export.js';
 import { purgeAudit } from '../domain/sweeps/purgeAudit.js';
-import { verifyAudit, type ExpectedCheckpoint } from '../domain/audit/verify.js';
+import { verifyAudit } from '../domain/audit/verify.js';
 import { fhirAuditEvent } from './auditFhir.js';
 import { addCommand, addGroup } from './command.js';
 import { withDatabase } from './operator.js';
-import { assertUsage, fields, moment, print, table, wholeNumber } from './output.js';
+import { fields, moment, print, table, wholeNumber } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 /** Six years in days: the minimum retention of such records (45 CFR 164.316(b)(2)(i)). */
@@ -19,25 +19,13 @@ export function addAuditCommands(program: Command, terminal: CliIo): void {
   const verifying =
     'recompute the chain of checkpoints of each tenant; names the first changed row or checkpoint, or the first row that has had no ' +
     'checkpoint for minutes; exit code 1 if there is one';
-  addCommand(audit, 'verify', verifying, ['', `--expect lakeside 1440 ${'3f'.repeat(32)}`])
-    .option(
-      '--expect <checkpoint...>',
-      'tenant, number and hash of checkpoints that must exist, from an earlier run or the log; - instead of a tenant: rows ' +
-        'without one',
-    )
-    .action(async ({ expect = [], json }, command) => {
-      let expected: ExpectedCheckpoint[] = [];
-      assertUsage(command, () => (expected = checkpointsOf(expect)));
-      const verdict = await withDatabase(terminal, (context) => verifyAudit(context, expected));
-      const { fault, heads, checkpoints, rows } = verdict;
-      if (fault !== null) throw new Error(`The audit is not intact. ${fault}`);
-      const latest = heads.map(({ tenantId, number, hash }) => [tenantId, String(number), hash]);
-      const told = [
-        fields({ checkpoints, 'sealed rows': rows }),
-        table(['TENANT', 'LATEST CHECKPOINT', 'HASH'], latest),
-      ];
-      print(terminal, json, { checkpoints, rows, heads }, told.join('\n\n'));
-    });
+  addCommand(audit, 'verify', verifying).action(async ({ json }) => {
+    const { fault, heads, checkpoints, rows } = await withDatabase(terminal, verifyAudit);
+    if (fault !== null) throw new Error(`The audit is not intact. ${fault}`);
+    const latest = heads.map(({ tenantId, number, hash }) => [tenantId, String(number), hash]);
+    const told = [fields({ checkpoints, 'sealed rows': rows }), table(['TENANT', 'LATEST CHECKPOINT', 'HASH'], latest)];
+    print(terminal, json, { checkpoints, rows, heads }, told.join('\n\n'));
+  });
 
   const examples = ['--since 2026-11-01 --until 2026-12-01 > november.ndjson'];
   addCommand(audit, 'export', 'print the audit, one JSON object per line', examples)
@@ -74,14 +62,4 @@ export function addAuditCommands(program: Command, terminal: CliIo): void {
       });
       print(terminal, json, { removed }, removed === 1 ? '1 row was removed.' : `${removed} rows were removed.`);
     });
-}
-
-/** The checkpoints in the arguments. @throws Error unless each has a tenant, a number and a hash */
-function checkpointsOf(words: readonly string[]): ExpectedCheckpoint[] {
-  if (words.length === 0) return [];
-  const [tenantId = '', number = '', hash = '', ...more] = words;
-  if (/^[1-9]\d{0,17}$/.test(number) && /^[0-9a-f]{64}$/i.test(hash)) {
-    return [{ tenantId, number: BigInt(number), hash }, ...checkpointsOf(more)];
-  }
-  throw new Error('Give --expect the tenant and the number of a checkpoint, and its hash of 64 hexadecimal digits.');
 }

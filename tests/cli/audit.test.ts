@@ -49,17 +49,6 @@ it('audit verify reports intact chains, or exits with 1 and names the changed ro
   const ofTenant = latest.find((head) => head.tenantId === tenantId);
   expect(ofTenant).toEqual({ tenantId, number: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
   expect(latest.map((head) => head.tenantId)).toContain('-');
-  const expecting = (...args: string[]) => run('audit', 'verify', '--expect', ...args);
-  const noted = latest.flatMap((head) => [head.tenantId, String(head.number), head.hash]);
-  expect(await expecting(...noted)).toMatchObject({ code: 0 });
-  const hash = '0'.repeat(64);
-  const message = `The audit is not intact. ${tenantId}: The hash of checkpoint 1 differs from the one that --expect names.\n`;
-  expect(await expecting(tenantId, '1', hash)).toEqual(refusal(1, message));
-  const missing = 'The audit is not intact. elsewhere: Checkpoint 1 that --expect names is missing.\n';
-  expect(await expecting('elsewhere', '1', hash)).toEqual(refusal(1, missing));
-  for (const wrong of [['1'], [tenantId, '1'], [tenantId, hash, '1'], [tenantId, '1', hash, 'x']]) {
-    expect((await expecting(...wrong)).code).toBe(2);
-  }
   const { prisma } = harness.domain.db;
   await prisma.$executeRaw`ALTER TABLE audit_event DISABLE TRIGGER USER`;
   await prisma.$executeRaw`UPDATE audit_event SET ip = '10.0.0.1' WHERE tenant_id = ${tenantId} AND position = 2`;

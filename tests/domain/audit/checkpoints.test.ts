@@ -145,16 +145,12 @@ it('verification of the audit chain names a row without checkpoint that is older
   await expectFault(null);
 });
 
-it('verification of the audit chain confirms the checkpoint that the operator expects, or reports it as missing or changed', async () => {
-  const { heads } = await verifyAudit(context);
-  const noted = { tenantId: 'lakeside', number: 3n, hash: String(heads[0]?.hash) };
-  await addCheckpoints(context);
-  expect(await verifyAudit(context, [noted])).toMatchObject({ checkpoints: 4, fault: null });
-  const { fault } = await verifyAudit(context, [{ ...noted, hash: '0'.repeat(64) }]);
-  expect(fault).toBe('lakeside: The hash of checkpoint 3 differs from the one that --expect names.');
+it('verification of the audit chain returns the latest checkpoint, which shows a cut-off end to those who noted it', async () => {
+  const noted = (await verifyAudit(context)).heads[0];
+  expect(noted).toMatchObject({ tenantId: 'lakeside', number: 3, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
   await asSuperuser('DELETE FROM audit_seal WHERE number > 2', 'DELETE FROM audit_event WHERE position > 7');
   await expectFault(null);
-  expect((await verifyAudit(context, [noted])).fault).toMatch(/^lakeside: Checkpoint 3 .* is missing/);
+  expect((await verifyAudit(context)).heads[0]).toMatchObject({ tenantId: 'lakeside', number: 2 });
 });
 
 it('each tenant, and rows without a tenant, have a chain of their own, whose positions have no gaps', async () => {
