@@ -39,47 +39,22 @@ interface Session {
 /**
  * Opens the PostgreSQL of DATA_DIR on loopback and starts it if necessary. The process that holds an advisory lock owns
  * PostgreSQL and stops it in `close()`. If an owner is killed, PostgreSQL keeps running and the next owner takes it
- * over.
+ * over. If PostgreSQL dies, the next start begins it again.
  * @throws Error with DATA_DIR and the owner's process if another owner keeps it for longer than `timeoutMs`
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const cluster = await prepareCluster(options.dataDir);
-  let session = await acquire(cluster, options);
-  const { url, process: child } = session.running;
-  let closing = false;
-  let restoring = Promise.resolve();
-
-  /** Restarts PostgreSQL at the same address after it has died. */
-  const restore = async (): Promise<void> => {
-    while (!closing) {
-      options.log('The embedded PostgreSQL died and is restarted');
-      try {
-        session = await acquire(cluster, options, session.running.port);
-        return watch();
-      } catch (error) {
-        options.log(`The embedded PostgreSQL could not be restarted: ${String(error)}`);
-        await delay(1_000);
-      }
-    }
-  };
-  const watch = (): void => {
-    session.lock?.once('end', () => {
-      restoring = restore();
-    });
-  };
-  watch();
-  await createServiceRole(url, cluster.password);
-
+  const { running, lock } = await acquire(cluster, options);
+  const started = running.process !== undefined;
+  await createServiceRole(running.url, cluster.password);
   return {
-    url,
-    serviceUrl: urlOf(SERVICE_ROLE, cluster.password, session.running.port),
-    started: child !== undefined,
+    url: running.url,
+    serviceUrl: urlOf(SERVICE_ROLE, cluster.password, running.port),
+    started,
     async close() {
-      closing = true;
-      await restoring;
-      const release = async (): Promise<void> => session.lock?.end();
-      if (options.role === 'server') return stopPostgres(cluster, session.running, 'fast', release);
-      if (child !== undefined) return stopPostgres(cluster, session.running, 'smart', release);
+      const release = async (): Promise<void> => lock?.end();
+      if (options.role === 'server') return stopPostgres(cluster, running, 'fast', release);
+      if (started) return stopPostgres(cluster, running, 'smart', release);
       await release();
     },
   };
@@ -99,10 +74,10 @@ async function createServiceRole(url: string, password: string): Promise<void> {
 }
 
 /** Finds or starts PostgreSQL, and waits until this process may use it as owner or tool. */
-async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?: number): Promise<Session> {
+async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions): Promise<Session> {
   const deadline = Date.now() + (options.timeoutMs ?? 30_000);
   for (let told = false; ; told = true) {
-    const found = (await findPostgres(cluster)) ?? (await startPostgres(cluster, options.settings ?? {}, port));
+    const found = (await findPostgres(cluster)) ?? (await startPostgres(cluster, options.settings ?? {}));
     let holder = 'a PostgreSQL that is starting or stopping';
     if (typeof found === 'object') {
       const claim = await claimOwnership(cluster, found, options.role);

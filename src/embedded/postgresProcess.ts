@@ -20,12 +20,12 @@ export interface RunningPostgres {
 export async function startPostgres(
   cluster: Cluster,
   settings: Readonly<Record<string, string>>,
-  wantedPort?: number,
 ): Promise<RunningPostgres | undefined> {
   await removeStaleLock(cluster);
-  const port = wantedPort ?? (await freePort());
-  const all = Object.entries({ ...defaultSettings, ...settings }).map(([name, value]) => `--${name}=${value}`);
-  const command = [join(cluster.programs, 'postgres'), '-D', cluster.pgdata, '-p', String(port), ...all];
+  const all = Object.entries({ ...defaultSettings, port: await freePort(), ...settings }).map(
+    ([name, value]) => `--${name}=${value}`,
+  );
+  const command = [join(cluster.programs, 'postgres'), '-D', cluster.pgdata, ...all];
   const [program = '', ...args] = [...cluster.prefix, ...command];
   const log = await open(cluster.logFile, 'a', 0o600);
   const { size } = await log.stat();
@@ -41,7 +41,7 @@ export async function startPostgres(
   }
   const output = (await readFile(cluster.logFile)).subarray(size).toString('utf8');
   if (/lock file "postmaster.pid"|pre-existing shared memory/.test(output)) return undefined;
-  if (wantedPort === undefined && output.includes('could not bind')) return startPostgres(cluster, settings);
+  if (output.includes('could not bind')) return startPostgres(cluster, settings);
   const reason = output.trim().split('\n').slice(-5).join(' | ');
   throw new Error(`PostgreSQL did not start (see ${cluster.logFile}): ${reason}`);
 }
@@ -123,11 +123,8 @@ async function removeStaleLock(cluster: Cluster): Promise<void> {
 async function isPostgres(cluster: Cluster, pid: number): Promise<boolean> {
   if (!exists(pid)) return false;
   if (platform() !== 'linux') return true;
-  return (await commandLine(pid)).includes(cluster.pgdata);
-}
-
-async function commandLine(pid: number): Promise<string[]> {
-  return ((await readOptional(`/proc/${pid}/cmdline`)) ?? '').split('\0');
+  const commandLine = (await readOptional(`/proc/${pid}/cmdline`)) ?? '';
+  return commandLine.split('\0').includes(cluster.pgdata);
 }
 
 async function freePort(): Promise<number> {

@@ -46,11 +46,11 @@ export async function startAlone(folder: string | undefined): Promise<Postgres> 
   const cluster = await prepareCluster(dataDir);
   // Outside the range of outgoing connections, which could take the port while PostgreSQL is down.
   const port = randomInt(20_000, 30_000);
-  const settings = { fsync: 'off', max_connections: '200', max_wal_size: '128MB' };
+  const settings = { port: String(port), fsync: 'off', max_connections: '200', max_wal_size: '128MB' };
   /** Retries, because PostgreSQL refuses to start while a process of its predecessor is left. */
   const start = async (): Promise<RunningPostgres> => {
     for (const end = Date.now() + RESTART_MS; ; await delay(20)) {
-      const started = await startPostgres(cluster, settings, port);
+      const started = await startPostgres(cluster, settings);
       if (started) return started;
       if (Date.now() > end) throw new Error(`PostgreSQL did not start again: see ${cluster.logFile}`);
     }
