@@ -15,17 +15,8 @@ const AUDIT_TABLES = '^audit_(event|seal)';
 export async function grantServiceRights(ownerUrl: string, serviceUrl: string): Promise<void> {
   const role = roleOf(serviceUrl);
   if (role === roleOf(ownerUrl)) return;
-  await withClient({ connectionString: ownerUrl, connectionTimeoutMillis: 5_000 }, async (client) => {
-    const { rows } = await client.query(
-      `SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace
-         AND relkind IN ('r', 'p', 'v') AND (NOT has_table_privilege($1, oid, 'SELECT')
-           OR relkind <> 'v' AND relname <> '_prisma_migrations' AND NOT (has_table_privilege($1, oid, 'INSERT')
-             AND (relname ~ '${AUDIT_TABLES}' OR has_table_privilege($1, oid, 'UPDATE') AND has_table_privilege($1, oid, 'DELETE')))
-           OR relname ~ '${AUDIT_TABLES}' AND has_table_privilege($1, oid, 'UPDATE, DELETE, TRUNCATE')) LIMIT 1`,
-      [role],
-    );
-    if (rows.length > 0) await client.query(grantsTo(role));
-  });
+  const config = { connectionString: ownerUrl, connectionTimeoutMillis: 5_000 };
+  await withClient(config, (client) => client.query(grantsTo(role)));
 }
 
 /**
