@@ -7,25 +7,21 @@ export const PROGRAM = 'ces';
 export const addGroup = (program: Command, name: string, description: string): Command =>
   program.command(name).description(description).helpCommand(false);
 
-interface CommandOptions {
-  /** Text in the help, placed before the examples. */
-  readonly notes?: string;
-  /** Whether the command runs if only the name of its group is given. */
-  readonly isDefault?: boolean;
-}
-
-/** Adds a command with the option --json. @param examples the arguments of its examples */
+/**
+ * Adds a command with the option --json. @param examples the arguments of its examples
+ * @param options `notes`: text in the help, placed before the examples
+ */
 export function addCommand<const Usage extends string>(
   parent: Command,
   usage: Usage,
   description: string,
   examples: readonly string[] = [''],
-  { notes = '', isDefault = false }: CommandOptions = {},
+  { notes = '' }: { readonly notes?: string } = {},
 ) {
   const path = [PROGRAM, ...(parent.parent ? [parent.name()] : []), usage.split(' ')[0]].join(' ');
   const lines = examples.map((example) => `  $ ${path} ${example}`.trimEnd());
   return parent
-    .command(usage, { isDefault })
+    .command(usage)
     .description(description)
     .option('--json', 'print JSON')
     .addHelpText('after', [notes, `\nExample:\n${lines.join('\n')}`].filter(Boolean).join('\n'));

@@ -1,18 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import type { JsonFault } from '../domain/catalog/import/jsonDocument.js';
-import { errorCode } from '../failures.js';
-
-const UNREADABLE: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  EISDIR: 'is a folder, not a file',
-  EACCES: 'may not be read',
-};
+import { messageOf } from '../failures.js';
 
 /** Reads a text file. @throws Error if the file cannot be read, or is not UTF-8 */
 export async function readText(file: string): Promise<string> {
   const bytes = await readFile(file).catch((cause: unknown) => {
-    const reason = UNREADABLE[String(errorCode(cause))] ?? `cannot be read: ${String(cause)}`;
-    throw new Error(`${file} ${reason}.`, { cause });
+    throw new Error(`${file} cannot be read: ${messageOf(cause)}.`, { cause });
   });
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -95,9 +95,11 @@ export async function erase(
     await endAllApprovals(transaction, tenantId, id);
     return { tenantId, ...(await erasePatient(transaction, tenantId, id, given)) };
   });
-  await removeAll(store, erased.objects).catch(() => {
+  try {
+    for (const key of erased.objects) await store.remove(key);
+  } catch {
     terminal.err('The object store does not answer. The daily job removes the files of the documents.\n');
-  });
+  }
   return erased;
 }
 
@@ -118,8 +120,4 @@ async function writeExport(to: string, { rows, documents }: PatientExport, store
   await mkdir(join(to, 'files'), { mode: 0o700 });
   // Name the files by id, because callers choose the documents' names.
   for (const { id, blobPath } of documents) await writeFile(join(to, 'files', id), store.read(blobPath), options);
-}
-
-async function removeAll(store: ObjectStore, keys: readonly string[]): Promise<void> {
-  for (const key of keys) await store.remove(key);
 }

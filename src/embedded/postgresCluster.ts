@@ -52,7 +52,7 @@ async function assertMajor(pgdata: string, programs: string): Promise<void> {
   const folder = dirname(pgdata);
   throw new Error(
     `${folder} has data of PostgreSQL ${found}, but this build has PostgreSQL ${installed}. Export them with the build that ` +
-      `made them (ces backup --to FOLDER), move ${folder} away, and run "ces restore --from FOLDER" with this build.`,
+      `made them (ces backup create --to FOLDER), move ${folder} away, and run "ces restore --from FOLDER" with this build.`,
   );
 }
 

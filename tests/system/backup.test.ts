@@ -211,7 +211,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
   it('is readable only by its owner, even in a folder that others can read', async () => {
     await mkdir(folder('open'), { mode: 0o755 });
     const to = folder('open');
-    await runJson(environmentOf('ces', 'source'), 'backup', '--to', to, '--with-keys');
+    await runJson(environmentOf('ces', 'source'), 'backup', 'create', '--to', to, '--with-keys');
     const names = await readdir(to, { recursive: true });
     const files = await Promise.all(names.map(async (name) => ({ name, mode: (await stat(join(to, name))).mode })));
     const open = files.filter(({ mode, name }) => name !== 'objects' && (mode & 0o077) !== 0);
@@ -219,7 +219,13 @@ async function upload(patientId: string): Promise<Answer['body']> {
   });
 
   it('is not written to a folder that has the backup of another database', async () => {
-    const { stderr } = await runProgram(environmentOf('ces_restored', 'restored'), 'backup', '--to', folder(BACKUP));
+    const { stderr } = await runProgram(
+      environmentOf('ces_restored', 'restored'),
+      'backup',
+      'create',
+      '--to',
+      folder(BACKUP),
+    );
     expect(stderr).toMatch(`${folder(BACKUP)} has the backup of another database, of `);
   });
 
@@ -264,7 +270,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
       const environment = { ...environmentOf('ces', 'source'), BACKUP_PASSPHRASE: passphrase };
       return (await runProgram(environment, 'restore', '--from', folder(BACKUP), '--with-keys')).stderr;
     };
-    await runJson(environmentOf('ces', 'source'), 'backup', '--to', folder(BACKUP), '--with-keys');
+    await runJson(environmentOf('ces', 'source'), 'backup', 'create', '--to', folder(BACKUP), '--with-keys');
     expect(await restore('another')).toBe('BACKUP_PASSPHRASE is not the passphrase of the keys in this backup.\n');
     expect(await restore('')).toBe('The signing keys in a backup are encrypted: set BACKUP_PASSPHRASE.\n');
   });

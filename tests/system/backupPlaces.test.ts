@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { openS3Store } from '../../src/adapters/objects/s3Store.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { runJson, runProgram } from '../cli/runProgram.js';
-import { hasDebianPostgres, startDebianPostgres } from '../support/debianPostgres.js';
+import { debianPrograms, hasDebianPostgres, startDebianPostgres } from '../support/debianPostgres.js';
 import { pg, tablesOf } from '../support/dumps.js';
 import { newPartner, newPatient } from '../support/factories.js';
 import { sampleFiles, startFileHost } from '../support/fileHost.js';
@@ -133,11 +133,12 @@ const places = {
     it('remains intact when the pg_dump of the next backup fails halfway', async () => {
       const programs = folder(`broken-${name}`);
       await mkdir(programs);
-      const script =
-        '#!/bin/sh\n[ "$1" = --version ] && exec echo "pg_dump 18.0"\necho half\necho "pg_dump: error: gone" >&2\nexit 1\n';
+      const version = `[ "$1" = --version ] && exec ${debianPrograms}/pg_dump --version`;
+      const script = `#!/bin/sh\n${version}\necho half\necho "pg_dump: error: gone" >&2\nexit 1\n`;
       await writeFile(`${programs}/pg_dump`, script, { mode: 0o755 });
       const before = await place.files();
-      const failed = await source('backup', 'create', '--to', place.address(), '--pg-bin', programs);
+      const environment = { ...environmentOf('source'), PATH: `${programs}:${process.env['PATH']}` };
+      const failed = await runProgram(environment, 'backup', 'create', '--to', place.address());
       expect(failed).toMatchObject({ code: 1, stderr: 'pg_dump failed: pg_dump: error: gone\n' });
       expect(await place.files()).toEqual(before);
       expect(await verify()).toBe('');
@@ -155,7 +156,13 @@ const places = {
     ['BACKUP_S3_REGION', 'us-east-1', 's3://nowhere/x', 'the bucket nowhere does not exist'],
     ['BACKUP_S3_REGION', 'us-east-1', 's3:documents', 'must be s3://bucket'],
   ])('a backup command refuses %s=%s for %s', async (variable, value, to, message) => {
-    const { stderr } = await runProgram({ ...environmentOf('source'), [variable]: value }, 'backup', '--to', to);
+    const { stderr } = await runProgram(
+      { ...environmentOf('source'), [variable]: value },
+      'backup',
+      'create',
+      '--to',
+      to,
+    );
     expect(stderr).toContain(message);
     expect(stderr).toContain(to);
   });

@@ -28,10 +28,6 @@ const BUCKET = 's3://backups/ces';
 const FROM = ['--from <address>', 'the folder or s3://bucket/prefix of the backup'] as const;
 const AT = ['--at <time>', 'the last kept backup at or before this time (default: the latest)', moment] as const;
 const ERASURES = ['--erasures <file>', 'the journal of erasures (ERASURE_JOURNAL): erases its patients again'] as const;
-const PG_BIN = [
-  '--pg-bin <folder>',
-  "the folder of PostgreSQL's client programs (default: PATH, Debian's folders)",
-] as const;
 
 /** Adds the commands `backup` and `restore`. */
 export function addBackupCommands(program: Command, terminal: CliIo): void {
@@ -40,7 +36,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     'copy database and documents to a folder or bucket, also while servers run. A backup replaces the one there, unless --keep keeps it, and ' +
     'copies only the documents that are missing';
   const targets = [`--to ${FOLDER} --with-keys --keep 7d,4w,6m`, `--to ${BUCKET}`];
-  addCommand(backup, 'create', creating, targets, { isDefault: true })
+  addCommand(backup, 'create', creating, targets)
     .requiredOption(
       '--to <address>',
       'the folder, which only its owner can read, created if missing; or s3://bucket/prefix (BACKUP_S3_…)',
@@ -51,12 +47,11 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       'also keep the last backup of this many days, weeks and months (UTC), such as 7d,4w,6m',
       keepOf,
     )
-    .option(...PG_BIN)
-    .action(async ({ to, withKeys, keep, pgBin, json }) => {
+    .action(async ({ to, withKeys, keep, json }) => {
       const keys = withKeys ? await sealedKeys(terminal, passphrase(terminal)) : null;
       const store = await openStore(terminal);
       const target = await openBackupStore(terminal, to, true);
-      const pgDump = (server: number) => pgProgram('pg_dump', server, { ...terminal, pgBin });
+      const pgDump = (server: number) => pgProgram('pg_dump', server, terminal.environment);
       const { manifest, copied, lost } = await withAnySchema(terminal, ({ ownerUrl: url }) =>
         recordedOn(terminal, url, () => backUp(target, { url, store, pgDump, keys, keep })),
       );
@@ -73,10 +68,9 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
   addCommand(backup, 'verify', verifying, [`--from ${FOLDER}`, `--from ${BUCKET}`])
     .requiredOption(...FROM)
     .option(...AT)
-    .option(...PG_BIN)
-    .action(async ({ from, at, pgBin, json }) => {
+    .action(async ({ from, at, json }) => {
       const backup = await openBackupStore(terminal, from);
-      const manifest = await verified(terminal, backup, { at, pgBin });
+      const manifest = await verified(terminal, backup, at);
       await recordVerification(terminal);
       const told = `The backup of ${manifest.takenAt} is complete. Documents: ${manifest.objects.length}, missing since before: ${manifest.missing.length}.`;
       print(terminal, json, summary(manifest), told);
@@ -91,15 +85,14 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     .option(...AT)
     .option('--with-keys', 'also the keys, decrypted with BACKUP_PASSPHRASE')
     .option(...ERASURES)
-    .option(...PG_BIN)
-    .action(async ({ from, at, withKeys, erasures: journal, pgBin, json }) => {
+    .action(async ({ from, at, withKeys, erasures: journal, json }) => {
       const backup = await openBackupStore(terminal, from);
-      const manifest = await verified(terminal, backup, { at, pgBin });
+      const manifest = await verified(terminal, backup, at);
       const listed = journal === undefined ? [] : await readErasures(journal);
       if (withKeys) await restoreKeys(terminal, backup, manifest);
       const store = await openStore(terminal);
       const pgRestore = (server: number) =>
-        pgProgram('pg_restore', Math.max(server, manifest.postgres.program), { ...terminal, pgBin });
+        pgProgram('pg_restore', Math.max(server, manifest.postgres.program), terminal.environment);
       const { stored, present } = await withAnySchema(terminal, async (database, log) => {
         const { ownerUrl: url } = database;
         const restored = await restoreFiles(backup, manifest, { url, store, pgRestore });
@@ -175,14 +168,10 @@ const summary = ({ takenAt, version, postgres, rows, objects, missing }: Manifes
 });
 
 /** Reads the manifest and verifies all files. @throws Error for a missing or damaged file */
-async function verified(
-  terminal: CliIo,
-  backup: BackupStore,
-  { at, pgBin }: { readonly at: Date | undefined; readonly pgBin: string | undefined },
-): Promise<Manifest> {
+async function verified({ environment }: CliIo, backup: BackupStore, at: Date | undefined): Promise<Manifest> {
   const manifest = at ? await readManifestOf(backup, at) : await readManifest(backup);
   await verifyFiles(backup, manifest);
-  const program = await pgProgram('pg_restore', manifest.postgres.program, { ...terminal, pgBin });
+  const program = await pgProgram('pg_restore', manifest.postgres.program, environment);
   await program.feed(backup.read(manifest.dump.file), null, '--list');
   return manifest;
 }

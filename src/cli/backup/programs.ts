@@ -10,12 +10,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const run = promisify(execFile);
 const DEBIAN = '/usr/lib/postgresql';
 
-interface Place {
-  readonly environment: Environment;
-  /** The folder to search for the program, instead of all usual ones. */
-  readonly pgBin?: string | undefined;
-}
-
 /** An installed program of PostgreSQL, such as pg_dump. */
 export interface PgProgram {
   /** The program's major version. */
@@ -28,11 +22,14 @@ export interface PgProgram {
   feed(input: AsyncIterable<Uint8Array>, url: string | null, ...args: readonly string[]): Promise<void>;
 }
 
-/** Finds the program in the smallest version that is at least `atLeast`. @throws Error naming the versions found */
-export async function pgProgram(name: string, atLeast: number, { environment, pgBin }: Place): Promise<PgProgram> {
+/**
+ * Finds the program in PATH and in Debian's folders, in the smallest version that is at least `atLeast`.
+ * @throws Error naming the versions found
+ */
+export async function pgProgram(name: string, atLeast: number, environment: Environment): Promise<PgProgram> {
   const versions = await readdir(DEBIAN).catch(() => []);
   const path = (environment['PATH'] ?? '').split(delimiter).filter(Boolean);
-  const folders = pgBin === undefined ? [...path, ...versions.map((version) => join(DEBIAN, version, 'bin'))] : [pgBin];
+  const folders = [...path, ...versions.map((version) => join(DEBIAN, version, 'bin'))];
   const programs = await Promise.all(
     folders.map(async (folder) => {
       const file = join(folder, name);
@@ -46,7 +43,7 @@ export async function pgProgram(name: string, atLeast: number, { environment, pg
     const others = found.length > 0 ? `, and only ${found.map(({ major }) => major).join(', ')} was found` : '';
     throw new Error(
       `The backup needs ${name} of PostgreSQL ${atLeast} or later${others}. ` +
-        `Install PostgreSQL's client programs, or name their folder with --pg-bin.`,
+        `Install PostgreSQL's client programs, and add their folder to PATH.`,
     );
   }
   return {
