@@ -227,11 +227,6 @@ export type WebhookInbox = Prisma.WebhookInboxModel
  */
 export type IdempotencyKey = Prisma.IdempotencyKeyModel
 /**
- * Model SweepFailure
- * A row that a sweep could not work off, and when it is tried again; of an encounter or an item.
- */
-export type SweepFailure = Prisma.SweepFailureModel
-/**
  * Model JobRun
  * The last run of each job of the servers, by the clock of PostgreSQL.
  */

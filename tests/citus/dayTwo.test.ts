@@ -10,15 +10,15 @@ it('migrate changes the tables of a cluster, and places new ones', async () => {
   const url = await databaseWith([]);
   await rowsOf(
     url,
-    `INSERT INTO sweep_failure (tenant_id, row_id, failures, retry_at)
-      SELECT 'tenant-' || n, gen_random_uuid(), 1, now() FROM generate_series(1, 5) AS n`,
+    `INSERT INTO webhook_inbox (tenant_id, status, delay_ms)
+      SELECT 'tenant-' || n, 200, 0 FROM generate_series(1, 5) AS n`,
   );
   await withClient({ connectionString: url }, async (client) => {
     for (const migration of nextMigrations) await applyMigration(client, migration, 2_000);
     expect(await layoutFaults(client)).toEqual([]);
   });
-  expect(await rowsOf(url, 'SELECT DISTINCT reason FROM sweep_failure')).toEqual([{ reason: 'timeout' }]);
-  const placed = `SELECT citus_table_type AS type FROM citus_tables WHERE table_name = 'sweep_reason'::regclass`;
+  expect(await rowsOf(url, 'SELECT DISTINCT reason FROM webhook_inbox')).toEqual([{ reason: 'timeout' }]);
+  const placed = `SELECT citus_table_type AS type FROM citus_tables WHERE table_name = 'inbox_reason'::regclass`;
   expect(await rowsOf(url, placed)).toEqual([{ type: 'reference' }]);
 });
 

@@ -147,11 +147,11 @@ const broken: Broken[] = [
     'a role that lacks a right',
     'role',
     'failure',
-    /lacks rights on sweep_failure\./,
+    /lacks rights on webhook_inbox\./,
     /ces migrate.*DATABASE_OWNER_URL/,
     {
-      prepare: () => sql(`REVOKE DELETE ON sweep_failure FROM ces_test_service`),
-      undo: () => sql(`GRANT DELETE ON sweep_failure TO ces_test_service`),
+      prepare: () => sql(`REVOKE DELETE ON webhook_inbox FROM ces_test_service`),
+      undo: () => sql(`GRANT DELETE ON webhook_inbox TO ces_test_service`),
     },
   ],
   [

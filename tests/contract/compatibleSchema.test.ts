@@ -118,14 +118,14 @@ describe('the schema', () => {
   });
 
   it.each([
-    ['drops a column', 'ALTER TABLE sweep_failure DROP COLUMN failures', 'sweep_failure.failures is gone'],
-    ['changes a type', 'ALTER TABLE sweep_failure ALTER failures TYPE BIGINT', 'another type'],
+    ['drops a column', 'ALTER TABLE webhook_inbox DROP COLUMN delay_ms', 'webhook_inbox.delay_ms is gone'],
+    ['changes a type', 'ALTER TABLE webhook_inbox ALTER status TYPE BIGINT', 'another type'],
     ['renames a value', `ALTER TYPE hold_reason RENAME VALUE 'revoked' TO 'ended'`, 'hold_reason.revoked is gone'],
     ['drops a function', 'DROP FUNCTION clock_under_lock', 'clock_under_lock() is gone'],
-    ['requires a new column', 'ALTER TABLE sweep_failure ADD reason TEXT NOT NULL', 'sweep_failure.reason is required'],
+    ['requires a new column', 'ALTER TABLE webhook_inbox ADD reason TEXT NOT NULL', 'webhook_inbox.reason is required'],
     ['requires an optional column', 'ALTER TABLE client ALTER sex SET NOT NULL', 'client.sex is required'],
-    ['adds a check', 'ALTER TABLE sweep_failure ADD CHECK (failures > 0)', 'sweep_failure_failures_check narrows'],
-    ['adds a unique index', 'CREATE UNIQUE INDEX one ON sweep_failure(row_id)', 'sweep_failure.one narrows'],
+    ['adds a check', 'ALTER TABLE webhook_inbox ADD CHECK (status > 0)', 'webhook_inbox_status_check narrows'],
+    ['adds a unique index', 'CREATE UNIQUE INDEX one ON webhook_inbox(status)', 'webhook_inbox.one narrows'],
   ])('of a later build breaks servers of this one if a migration %s', async (_name, sql, fault) => {
     const url = await database(createTestDatabase);
     await rowsOf(url, sql);
@@ -145,9 +145,9 @@ describe('the locks that a migration states', () => {
   );
 
   it('differ from those that it holds if it omits one', async () => {
-    const sql = '-- Locks: none\nALTER TABLE sweep_failure ADD COLUMN reason TEXT;';
+    const sql = '-- Locks: none\nALTER TABLE webhook_inbox ADD COLUMN reason TEXT;';
     const held = await locksHeldBy(await database(createTestDatabase), sql);
-    expect(held).toEqual(['ACCESS EXCLUSIVE sweep_failure']);
+    expect(held).toEqual(['ACCESS EXCLUSIVE webhook_inbox']);
     expect(statedBy(sql)).toEqual([]);
   });
 });

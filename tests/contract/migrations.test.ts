@@ -119,13 +119,13 @@ describe('migrate on a database that is in use', () => {
   it('lets requests run between its attempts to get a lock, and reports each attempt', async () => {
     const url = await database(createTestDatabase);
     const [report, requests] = [await connect(url), await connect(url)];
-    await report.query(`BEGIN; SELECT FROM sweep_failure WHERE tenant_id = 'lakeside'`);
+    await report.query(`BEGIN; SELECT FROM webhook_inbox WHERE tenant_id = 'lakeside'`);
     const messages: string[] = [];
     const migration = { isRunning: true };
     const migrating = migrate(url, (message) => messages.push(message), patience, nextBuild)
       .catch((error: unknown) => messages.push(String(error)))
       .finally(() => (migration.isRunning = false));
-    while (migration.isRunning) await requests.query('SELECT FROM sweep_failure');
+    while (migration.isRunning) await requests.query('SELECT FROM webhook_inbox');
     await migrating;
 
     const waits = expect.stringContaining(`Migration ${locking} waits for a lock`);
@@ -136,9 +136,9 @@ describe('migrate on a database that is in use', () => {
   it('keeps the migrations before the one that could not get its lock, and resumes with that one', async () => {
     const url = await database(createTestDatabase);
     const report = await connect(url);
-    await report.query('BEGIN; SELECT FROM sweep_failure');
+    await report.query('BEGIN; SELECT FROM webhook_inbox');
     await expect(migrate(url, undefined, { ...patience, pausesMs: [] }, nextBuild)).rejects.toThrow(locking);
-    expect(await tablesOf(url)).toContain('sweep_reason');
+    expect(await tablesOf(url)).toContain('inbox_reason');
     const pending = [locking, ...rest];
     expect(await checkSchema(url, nextBuild)).toEqual({ state: 'behind', pending });
     expect(await migrate(url, () => void report.query('COMMIT'), patience, nextBuild)).toEqual(pending);
@@ -154,11 +154,11 @@ describe('migrations that run without a transaction', () => {
 
   it('rebuild an index that an interrupted attempt left invalid', async () => {
     const url = await beforeIndex();
-    await rowsOf(url, 'CREATE INDEX sweep_failure_reason_idx ON sweep_failure(row_id)');
-    await rowsOf(url, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'sweep_failure_reason_idx'::regclass`);
+    await rowsOf(url, 'CREATE INDEX webhook_inbox_reason_idx ON webhook_inbox(status)');
+    await rowsOf(url, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'webhook_inbox_reason_idx'::regclass`);
     await migrate(url, undefined, undefined, nextBuild);
     expect(await rowsOf(url, invalid)).toEqual([]);
-    const [index] = await rowsOf(url, `SELECT pg_get_indexdef('sweep_failure_reason_idx'::regclass) AS definition`);
+    const [index] = await rowsOf(url, `SELECT pg_get_indexdef('webhook_inbox_reason_idx'::regclass) AS definition`);
     expect(index?.['definition']).toContain('(tenant_id, reason)');
   });
 
@@ -167,11 +167,11 @@ describe('migrations that run without a transaction', () => {
     const report = new Client({ connectionString: url });
     clients.push(report);
     await report.connect();
-    await report.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM sweep_failure');
+    await report.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM webhook_inbox');
     const migrating = migrate(url, undefined, patience, nextBuild);
     const waiting = `SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND NOT granted`;
     while ((await rowsOf(url, waiting)).length === 0) await delay(20);
-    await rowsOf(url, `SET lock_timeout = 1000; BEGIN; LOCK TABLE sweep_failure IN ROW EXCLUSIVE MODE; COMMIT`);
+    await rowsOf(url, `SET lock_timeout = 1000; BEGIN; LOCK TABLE webhook_inbox IN ROW EXCLUSIVE MODE; COMMIT`);
     await report.query('COMMIT');
     expect(await migrating).toContain(indexing?.name);
     expect(await rowsOf(url, invalid)).toEqual([]);
@@ -179,13 +179,10 @@ describe('migrations that run without a transaction', () => {
 
   it('change rows in batches, each in its own transaction, until no row is left', async () => {
     const url = await database(createTestDatabase);
-    await rowsOf(
-      url,
-      `INSERT INTO sweep_failure SELECT 'lakeside', gen_random_uuid(), 1, now() FROM generate_series(1, 5)`,
-    );
+    await rowsOf(url, `INSERT INTO webhook_inbox SELECT 'tenant-' || n, 200, 0 FROM generate_series(1, 5) AS n`);
     await migrate(url, undefined, undefined, nextBuild);
     const rows = 'SELECT reason, count(*)::int AS rows, count(DISTINCT xmin::text)::int AS batches';
-    expect(await rowsOf(url, `${rows} FROM sweep_failure GROUP BY reason`)).toEqual([
+    expect(await rowsOf(url, `${rows} FROM webhook_inbox GROUP BY reason`)).toEqual([
       { reason: 'timeout', rows: 5, batches: 3 },
     ]);
   });
@@ -194,10 +191,10 @@ describe('migrations that run without a transaction', () => {
 describe('planMigrations', () => {
   it('states for each pending migration how it runs, its locks and the rows of their tables', async () => {
     const url = await database(createTestDatabase);
-    await rowsOf(url, `UPDATE pg_class SET reltuples = 700 WHERE oid = 'sweep_failure'::regclass`);
+    await rowsOf(url, `UPDATE pg_class SET reltuples = 700 WHERE oid = 'webhook_inbox'::regclass`);
     const schema = await checkSchema(url, nextBuild);
     const pending = schema.state === 'behind' ? schema.pending : [];
-    const lock = (mode: string) => [{ mode, table: 'sweep_failure', rows: 700 }];
+    const lock = (mode: string) => [{ mode, table: 'webhook_inbox', rows: 700 }];
     const [table, column, index, batches] = pending;
     expect(await planMigrations(url, pending, nextBuild)).toEqual([
       { migration: table, runs: 'in a transaction', locks: [] },
@@ -205,6 +202,6 @@ describe('planMigrations', () => {
       { migration: index, runs: 'beside requests, reads all rows', locks: lock('SHARE UPDATE EXCLUSIVE') },
       { migration: batches, runs: 'in batches', locks: lock('ROW EXCLUSIVE') },
     ]);
-    expect(await tablesOf(url)).not.toContain('sweep_reason');
+    expect(await tablesOf(url)).not.toContain('inbox_reason');
   });
 });

@@ -8,7 +8,7 @@ import { floorOf, floors, roomOf } from '../support/floors.js';
 const rooms: Readonly<Record<string, readonly Prisma.ModelName[]>> = {
   sandbox: [],
   // Only src/adapters/jobs names JobRun: no room but those of jobs may.
-  sweeps: ['SweepFailure', 'JobRun'],
+  sweeps: ['JobRun'],
   documents: ['Document'],
   reviews: [],
   encounters: [

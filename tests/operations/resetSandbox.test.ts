@@ -51,9 +51,6 @@ async function play(): Promise<string> {
   expect((await setClock(harness, partner, 50 * 24 * 3600)).status).toBe(200);
   await harness.domain.db.prisma.clinic.updateMany({ where: { tenantId }, data: { isActive: false } });
   await harness.domain.db.prisma.productOffer.updateMany({ where: { tenantId }, data: { price: '1.00' } });
-  await harness.domain.db.prisma.sweepFailure.create({
-    data: { tenantId, rowId: harness.domain.newId(), failures: 1, retryAt: harness.clock.now },
-  });
   return join(harness.dataDir, 'documents', upload.body.userDocument.blobPath);
 }
 

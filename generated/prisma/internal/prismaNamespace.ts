@@ -434,7 +434,6 @@ export const ModelName = {
   SandboxExchange: 'SandboxExchange',
   WebhookInbox: 'WebhookInbox',
   IdempotencyKey: 'IdempotencyKey',
-  SweepFailure: 'SweepFailure',
   JobRun: 'JobRun',
   AuditEvent: 'AuditEvent',
   AuditCounter: 'AuditCounter',
@@ -454,7 +453,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "tenant" | "provider" | "providerLicense" | "apiClient" | "apiClientSecret" | "clinic" | "clinicLocation" | "category" | "subcategory" | "product" | "productRx" | "productOffer" | "offerVariant" | "clinicAvailability" | "patient" | "refState" | "signingKey" | "document" | "encounter" | "encounterTreatment" | "encounterDocument" | "encounterInformation" | "encounterAddendum" | "gfeItem" | "order" | "orderLine" | "payment" | "refund" | "event" | "eventCounter" | "webhookEndpoint" | "webhookCursor" | "webhookDelivery" | "webhookInboxMessage" | "sandboxExchange" | "webhookInbox" | "idempotencyKey" | "sweepFailure" | "jobRun" | "auditEvent" | "auditCounter" | "auditSeal"
+    modelProps: "tenant" | "provider" | "providerLicense" | "apiClient" | "apiClientSecret" | "clinic" | "clinicLocation" | "category" | "subcategory" | "product" | "productRx" | "productOffer" | "offerVariant" | "clinicAvailability" | "patient" | "refState" | "signingKey" | "document" | "encounter" | "encounterTreatment" | "encounterDocument" | "encounterInformation" | "encounterAddendum" | "gfeItem" | "order" | "orderLine" | "payment" | "refund" | "event" | "eventCounter" | "webhookEndpoint" | "webhookCursor" | "webhookDelivery" | "webhookInboxMessage" | "sandboxExchange" | "webhookInbox" | "idempotencyKey" | "jobRun" | "auditEvent" | "auditCounter" | "auditSeal"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -3196,80 +3195,6 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
-    SweepFailure: {
-      payload: Prisma.$SweepFailurePayload<ExtArgs>
-      fields: Prisma.SweepFailureFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.SweepFailureFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$SweepFailurePayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.SweepFailureFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$SweepFailurePayload>
-        }
-        findFirst: {
-          args: Prisma.SweepFailureFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$SweepFailurePayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.SweepFailureFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$SweepFailurePayload>
-        }
-        findMany: {
-          args: Prisma.SweepFailureFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$SweepFailurePayload>[]
-        }
-        create: {
-          args: Prisma.SweepFailureCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$SweepFailurePayload>
-        }
-        createMany: {
-          args: Prisma.SweepFailureCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.SweepFailureCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$SweepFailurePayload>[]
-        }
-        delete: {
-          args: Prisma.SweepFailureDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$SweepFailurePayload>
-        }
-        update: {
-          args: Prisma.SweepFailureUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$SweepFailurePayload>
-        }
-        deleteMany: {
-          args: Prisma.SweepFailureDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.SweepFailureUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.SweepFailureUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$SweepFailurePayload>[]
-        }
-        upsert: {
-          args: Prisma.SweepFailureUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$SweepFailurePayload>
-        }
-        aggregate: {
-          args: Prisma.SweepFailureAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateSweepFailure>
-        }
-        groupBy: {
-          args: Prisma.SweepFailureGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.SweepFailureGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.SweepFailureCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.SweepFailureCountAggregateOutputType> | number
-        }
-      }
-    }
     JobRun: {
       payload: Prisma.$JobRunPayload<ExtArgs>
       fields: Prisma.JobRunFieldRefs
@@ -4311,16 +4236,6 @@ export const IdempotencyKeyScalarFieldEnum = {
 export type IdempotencyKeyScalarFieldEnum = (typeof IdempotencyKeyScalarFieldEnum)[keyof typeof IdempotencyKeyScalarFieldEnum]
 
 
-export const SweepFailureScalarFieldEnum = {
-  tenantId: 'tenantId',
-  rowId: 'rowId',
-  failures: 'failures',
-  retryAt: 'retryAt'
-} as const
-
-export type SweepFailureScalarFieldEnum = (typeof SweepFailureScalarFieldEnum)[keyof typeof SweepFailureScalarFieldEnum]
-
-
 export const JobRunScalarFieldEnum = {
   name: 'name',
   startedAt: 'startedAt',
@@ -5015,7 +4930,6 @@ export type GlobalOmitConfig = {
   sandboxExchange?: Prisma.SandboxExchangeOmit
   webhookInbox?: Prisma.WebhookInboxOmit
   idempotencyKey?: Prisma.IdempotencyKeyOmit
-  sweepFailure?: Prisma.SweepFailureOmit
   jobRun?: Prisma.JobRunOmit
   auditEvent?: Prisma.AuditEventOmit
   auditCounter?: Prisma.AuditCounterOmit

@@ -689,14 +689,6 @@ CREATE TABLE idempotency_key (
   CONSTRAINT idempotency_key_pkey PRIMARY KEY (tenant_id, api_client_id, operation_id, key)
 );
 
-CREATE TABLE sweep_failure (
-  tenant_id TEXT NOT NULL,
-  row_id UUID NOT NULL,
-  failures INTEGER NOT NULL,
-  retry_at TIMESTAMPTZ(3) NOT NULL,
-  CONSTRAINT sweep_failure_pkey PRIMARY KEY (tenant_id, row_id)
-);
-
 CREATE TABLE job_run (
   name TEXT NOT NULL,
   started_at TIMESTAMPTZ NOT NULL,

@@ -14,7 +14,6 @@ import { inTransaction, lockForReset, type TransactionContext } from '../transac
 const tableGroups = [
   [
     'sandbox_exchange',
-    'sweep_failure',
     'webhook_delivery',
     'webhook_inbox',
     'webhook_inbox_message',
@@ -42,7 +41,6 @@ export const resetTables = tableGroups.flat();
 /** Key columns of tables, within a tenant, that have no `id`. */
 const keyColumns: Readonly<Record<string, readonly string[]>> = {
   sandbox_exchange: ['request_id'],
-  sweep_failure: ['row_id'],
   webhook_inbox: ['tenant_id'],
   idempotency_key: ['api_client_id', 'operation_id', 'key'],
   encounter_document: ['encounter_id', 'document_id'],

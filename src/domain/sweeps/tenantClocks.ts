@@ -11,8 +11,6 @@ import {
   type TransactionContext,
 } from '../transactions/transaction.js';
 
-const DAY_MS = 24 * 3_600_000;
-
 interface Sweep {
   /** A table whose due rows show which tenants have work; an index by tenant and time must find them. */
   readonly table: 'encounter' | 'gfe_item' | 'order_line';
@@ -44,34 +42,37 @@ interface DueTenant {
 
 /** Rows in one batch. Each has a savepoint; PostgreSQL tracks 64 in a transaction without slowing down others. */
 const BATCH = 50;
-/** Minutes before the next attempts of a failing row; the last one repeats. */
-const RETRY_MINUTES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+/** Failing rows of a tenant after which its turns end: each is a log line, and a value in every later batch. */
+const MAX_FAILED = 1_000;
 /** Maximum of batches while a caller waits; they take seconds. */
 const BATCHES_FOR_CALLER = 10;
 
 /**
  * Creates a sweep that processes rows when they are due by their tenant's clock: tenants take turns, each with a batch in a
- * transaction. In a sweep of all tenants, a failing row does not stop the others: it is logged, and retried after a
- * minute, later after up to four hours. Safe to run concurrently with itself and with requests, because it skips locked rows.
+ * transaction. In a sweep of all tenants, a failing row does not stop the others: it is logged, and retried by the next
+ * run. Safe to run concurrently with itself and with requests, because it skips locked rows.
  */
 export function forEachTenantClock(sweep: Sweep): TenantSweep {
   return async (context, only) => {
     let done = 0;
+    const failures = new Map<string, string[]>();
     const batch = ({ tenantId, aheadMs }: DueTenant): Promise<boolean> =>
       inTransaction(context, async (transaction) => {
         const local = { ...transaction, now: aheadOf(transaction.now, Number(aheadMs)) };
-        const rows = await lockDue(context, local, tenantId, sweep);
+        const failed = failures.get(tenantId) ?? [];
+        failures.set(tenantId, failed);
+        const rows = await lockDue(local, tenantId, sweep, failed);
         for (const { id } of rows) {
           if (only !== undefined) {
             await sweep.workOff(local, tenantId, id);
             await flush(local);
-          } else if (!(await succeeds(context, local, tenantId, id, sweep))) continue;
-          done += 1;
+            done += 1;
+          } else if (await succeeds(context, local, tenantId, id, sweep)) done += 1;
+          else failed.push(id);
         }
-        return rows.length === BATCH;
+        return rows.length === BATCH && failed.length < MAX_FAILED;
       });
     if (only === undefined) {
-      await forgetFailures(context);
       await inTurns(context, () => dueTenants(context, sweep, Prisma.sql`true`), batch);
     } else {
       const [due] = await dueTenants(context, sweep, Prisma.sql`tenant.id = ${only}`);
@@ -91,34 +92,22 @@ function dueTenants({ db, now }: BackgroundContext, { table, isDue }: Sweep, whi
       WHERE due.tenant_id = counter.tenant_id AND ${isDue(local)})`;
 }
 
-/** Locks due rows of a tenant, except those that wait for a retry. */
+/** Locks due rows of a tenant, except those that have failed in this run. */
 function lockDue(
-  { now }: BackgroundContext,
-  local: TransactionContext,
+  { db, now }: TransactionContext,
   tenantId: string,
   { table, isDue, locked = table, which = isDue, order }: Sweep,
+  failed: readonly string[],
 ): Promise<{ id: string }[]> {
-  return local.db.of(tenantId).rows`
+  return db.of(tenantId).rows`
     SELECT id FROM ${identifier(locked)} WHERE tenant_id = ${tenantId}
-      AND ${which(Prisma.sql`${local.now()}::timestamptz`, tenantId)}
-      AND id NOT IN (SELECT row_id FROM sweep_failure WHERE tenant_id = ${tenantId} AND retry_at > ${now()})
+      AND ${which(Prisma.sql`${now()}::timestamptz`, tenantId)} AND id <> ALL (${[...failed]}::uuid[])
     ORDER BY ${order} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`;
 }
 
-/** Forgets failures of rows that have not failed for a day: those rows have been processed, or are no longer due. */
-async function forgetFailures({ db, now }: BackgroundContext): Promise<void> {
-  const before = new Date(now().getTime() - DAY_MS);
-  const tenants = await db.everyTenant.rows<{ tenantId: string }>`
-    SELECT DISTINCT tenant_id AS "tenantId" FROM sweep_failure
-    WHERE retry_at < ${before}`;
-  for (const { tenantId } of tenants) {
-    await db.of(tenantId).run`DELETE FROM sweep_failure WHERE tenant_id = ${tenantId} AND retry_at < ${before}`;
-  }
-}
-
-/** Whether a row was processed; if not, records its failure. @throws if recording fails: connection lost, or timeout */
+/** Whether a row was processed; if not, logs its failure. */
 async function succeeds(
-  { log, now }: BackgroundContext,
+  { log }: BackgroundContext,
   local: TransactionContext,
   tenantId: string,
   id: string,
@@ -133,15 +122,9 @@ async function succeeds(
     local.events.push(...own.events);
     return true;
   } catch (error) {
-    const [first, ...later] = RETRY_MINUTES.map((minutes) => new Date(now().getTime() + minutes * 60_000));
-    const [failure] = await local.db.of(tenantId).rows<object>`
-      INSERT INTO sweep_failure (tenant_id, row_id, failures, retry_at) VALUES (${tenantId}, ${id}::uuid, 1, ${first})
-      ON CONFLICT (tenant_id, row_id) DO UPDATE SET failures = sweep_failure.failures + 1,
-        retry_at = (${later}::timestamptz[])[least(sweep_failure.failures, ${later.length}::int)]
-      RETURNING failures, retry_at AS "retryAt"`;
     log.error(
-      { tenantId, ...failure, sqlstate: sqlState(error), causes: describeCauses(error) },
-      'a job could not process a row; it retries later',
+      { tenantId, id, sqlstate: sqlState(error), causes: describeCauses(error) },
+      'a job could not process a row; its next run retries',
     );
     return false;
   }

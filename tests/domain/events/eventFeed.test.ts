@@ -40,8 +40,7 @@ describe('listEvents', () => {
     await inTransaction(harness.domain, async (transaction) => {
       recordEvent(transaction, placeOf(partner), 'order.paid', paid('ORD-100001'));
       await transaction.db.of(partner.tenantId).run`
-        INSERT INTO sweep_failure (tenant_id, row_id, failures, retry_at)
-        VALUES (${partner.tenantId}, ${transaction.newId()}::uuid, 1, now())`;
+        INSERT INTO webhook_inbox (tenant_id, status, delay_ms) VALUES (${partner.tenantId}, 200, 0)`;
       await recordPaid(harness, placeOf(partner), 'ORD-100002');
       page = await feedPage(harness, partner, { cursor: page.next_cursor });
     });

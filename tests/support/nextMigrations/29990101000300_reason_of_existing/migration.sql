@@ -1,3 +1,3 @@
--- Locks: ROW EXCLUSIVE sweep_failure; in batches
-UPDATE sweep_failure SET reason = 'timeout' WHERE (tenant_id, row_id) IN (
-  SELECT tenant_id, row_id FROM sweep_failure WHERE reason = 'unknown' LIMIT 2);
+-- Locks: ROW EXCLUSIVE webhook_inbox; in batches
+UPDATE webhook_inbox SET reason = 'timeout' WHERE tenant_id IN (
+  SELECT tenant_id FROM webhook_inbox WHERE reason = 'unknown' LIMIT 2);
