@@ -121,6 +121,16 @@ export async function rowsRead(observer: Client, statement: Statement): Promise<
   return below(await genericPlan<PlanNode>(observer, 'ANALYZE, FORMAT JSON', statement));
 }
 
+/** The number of rows of all tables that PostgreSQL reads for a statement, each as often as it is read. */
+export async function rowsScanned(observer: Client, statement: Statement): Promise<number> {
+  const below = (node: PlanNode): number => {
+    const { 'Actual Rows': rows = 0, 'Rows Removed by Filter': removed = 0, 'Actual Loops': loops = 0 } = node;
+    const own = node['Relation Name'] === undefined ? 0 : (rows + removed) * loops;
+    return (node.Plans ?? []).reduce((sum, child) => sum + below(child), own);
+  };
+  return below(await genericPlan<PlanNode>(observer, 'ANALYZE, FORMAT JSON', statement));
+}
+
 let prepared = 0;
 
 /** The plan for any values, which the service's sessions use. */

@@ -12,7 +12,7 @@ import { orderRows } from '../orders/command.js';
 import { ordersWhere, type OrderRecord } from '../orders/orders.js';
 import { reviewState } from '../providers/licenses.js';
 import type { Rows } from '../transactions/changes.js';
-import { findRows, groupedBy } from '../transactions/rows.js';
+import { findRows, groupedBy, keysThat } from '../transactions/rows.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
 /** An encounter with what was requested, decided and ordered. */
@@ -122,14 +122,14 @@ export async function loadEarlier(
   tenantId: string,
   which: Prisma.Sql,
 ): Promise<DecidedEncounter[]> {
+  const encounter = Prisma.sql`FROM encounter WHERE tenant_id = ${tenantId} AND ${which}`;
+  const wanted = Prisma.sql`SELECT product_id FROM encounter_treatment
+    WHERE tenant_id = ${tenantId} AND encounter_id = (SELECT id ${encounter})`;
   const found = await db.of(tenantId).rows<{ id: string }>`
-    SELECT DISTINCT earlier.encounter_id AS id FROM encounter
-      JOIN encounter_treatment AS wanted ON wanted.tenant_id = encounter.tenant_id AND wanted.encounter_id = encounter.id
-      JOIN encounter_treatment AS earlier ON earlier.tenant_id = wanted.tenant_id
-        AND earlier.patient_id = wanted.patient_id AND earlier.clinic_id = wanted.clinic_id
-        AND earlier.product_id = wanted.product_id AND earlier.encounter_id <> wanted.encounter_id
-    WHERE encounter.tenant_id = ${tenantId} AND ${which}
-      AND earlier.decision = 'approved' AND earlier.ended_at IS NULL`;
+    SELECT DISTINCT encounter_id AS id FROM encounter_treatment
+    WHERE tenant_id = ${tenantId} AND decision = 'approved' AND ended_at IS NULL
+      AND patient_id = (SELECT patient_id ${encounter}) AND clinic_id = (SELECT clinic_id ${encounter})
+      AND product_id ${keysThat(wanted)} AND encounter_id <> (SELECT id ${encounter})`;
   return loadDecided(
     db,
     tenantId,

@@ -17,7 +17,7 @@ import { told } from '../events/record.js';
 import { referenceOf } from '../events/subject.js';
 import type { EventDraft, Moment } from '../transactions/changes.js';
 import { fieldsOf } from '../transactions/bulkSql.js';
-import { findRows, groupedBy } from '../transactions/rows.js';
+import { findRows, groupedBy, keysThat } from '../transactions/rows.js';
 import type { LookupContext } from '../transactions/transaction.js';
 import { amountsOf, lineAmountsOf, settled } from './money.js';
 
@@ -159,10 +159,6 @@ export function ofPharmacies({ caller }: Pick<Moment, 'caller'>, order: OrderRec
   return { ...order, lines: order.lines.filter(({ pharmacyId }) => allowed.includes(pharmacyId)) };
 }
 
-/** Selects ids of orders for {@link ordersWhere}, so that all its statements can be sent together. */
-const ordersThat = (tenantId: string, where: Prisma.Sql): Prisma.Sql =>
-  Prisma.sql`SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND ${where}`;
-
 /**
  * Reads a tenant's orders with their parts in one round trip; those of one encounter are in their order.
  * @param where a condition on the orders, without that on the tenant
@@ -174,19 +170,23 @@ export async function ordersWhere(
   where: Prisma.Sql,
   lock: Prisma.Sql = Prisma.empty,
 ): Promise<OrderRecord[]> {
-  const ofOrders = Prisma.sql`order_id IN (${ordersThat(tenantId, where)})`;
-  const encounters = Prisma.sql`SELECT encounter_id FROM "order" WHERE tenant_id = ${tenantId} AND ${where}`;
+  // Select the keys in each statement, so that all can be sent together.
+  const those = (column: string): Prisma.Sql =>
+    keysThat(Prisma.sql`SELECT ${Prisma.raw(column)} FROM "order" WHERE tenant_id = ${tenantId} AND ${where}`);
+  const ofOrders = Prisma.sql`order_id ${those('id')}`;
+  const isOwner = Prisma.sql`id ${those('encounter_id')}`;
   const inTime = Prisma.sql`${ofOrders} ORDER BY created_at, id`;
   const [orders, lines, payments, refunds, owners, patients] = await Promise.all([
     findRows(db, tenantId, 'Order', Prisma.sql`${where} ORDER BY id ${lock}`),
     findRows(db, tenantId, 'OrderLine', Prisma.sql`${ofOrders} ORDER BY position`),
     findRows(db, tenantId, 'Payment', inTime),
     findRows(db, tenantId, 'Refund', inTime),
-    findRows(db, tenantId, 'Encounter', Prisma.sql`id IN (${encounters})`),
+    findRows(db, tenantId, 'Encounter', isOwner),
     db.of(tenantId).rows<Pick<Patient, 'id' | 'factsChanges'>>`
       SELECT ${fieldsOf('Patient', 'client', ['id', 'factsChanges'])} FROM client
-      WHERE tenant_id = ${tenantId} AND id IN (
-        SELECT patient_id FROM encounter WHERE tenant_id = ${tenantId} AND id IN (${encounters}))`,
+      WHERE tenant_id = ${tenantId} AND id ${keysThat(
+        Prisma.sql`SELECT patient_id FROM encounter WHERE tenant_id = ${tenantId} AND ${isOwner}`,
+      )}`,
   ]);
   const orderOf = ({ orderId }: { readonly orderId: string }): string => orderId;
   const linesOf = groupedBy(lines, orderOf);

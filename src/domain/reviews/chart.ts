@@ -1,5 +1,5 @@
 import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
-import type { Models } from '../../adapters/database/database.js';
+import type { Models, Reads } from '../../adapters/database/database.js';
 import type { Context } from '../../context.js';
 import { getPatient } from '../patients/patients.js';
 import { findPossibleDuplicates } from '../patients/possibleDuplicates.js';
@@ -7,8 +7,9 @@ import { showEncounter, showUndecidedEncounters, type DetailedEncounter } from '
 import { actorOf, dueEvent, nextState } from '../encounters/states.js';
 import { isExpired } from '../orders/holds.js';
 import { readUntilFull } from '../transactions/listCursor.js';
+import { findRows } from '../transactions/rows.js';
 import type { ModelContext } from '../transactions/transaction.js';
-import { chartVersion, readMarks } from './chartVersion.js';
+import { chartVersion, ordersOfPatient, readMarks } from './chartVersion.js';
 
 /** Everything that a provider needs to know for a decision (R-103). */
 export type Chart = Awaited<ReturnType<typeof readChart>>;
@@ -44,13 +45,7 @@ async function readChart(context: ModelContext, encounter: DetailedEncounter) {
   const reviews = await latestReviews(prisma, { tenantId, patientId });
   const open = await showUndecidedEncounters(context, patientId, 'open', MAX_ENTRIES);
   const ended = await showUndecidedEncounters(context, patientId, 'ended', MAX_ENTRIES);
-  // Read the orders of every clinic: the provider must see that another one supplies the treatment, too.
-  const supplies = await prisma.orderLine.findMany({
-    where: { tenantId, order: { tenantId, encounter: { tenantId, patientId } } },
-    include: { order: true },
-    orderBy: [{ orderedAt: 'desc' }, { orderId: 'desc' }, { position: 'asc' }],
-    take: MAX_ENTRIES + 1,
-  });
+  const supplies = await latestSupplies(context.db, encounter);
   const patient = await getPatient(context, patientId);
   const possible = await findPossibleDuplicates(context, patient);
   const marks = await readMarks(context, Prisma.sql`encounter.id = ${id}::uuid`, possible);
@@ -71,11 +66,11 @@ async function readChart(context: ModelContext, encounter: DetailedEncounter) {
     openEncounters: open.encounters.filter((other) => other.id !== id),
     /** Encounters of the patient that were cancelled or expired. */
     endedEncounters: ended.encounters,
-    supplies: supplies
-      .slice(0, MAX_ENTRIES)
-      .map((line) => (isExpired(line, context.now()) ? { ...line, holdReason: 'expired' as const } : line)),
+    supplies: supplies.lines.map((line) =>
+      isExpired(line, context.now()) ? { ...line, holdReason: 'expired' as const } : line,
+    ),
     /** Whether the chart omits older entries, or possible duplicates or their denials. */
-    hasMore: [files, reviews, open, ended, possible].some(({ hasMore }) => hasMore) || supplies.length > MAX_ENTRIES,
+    hasMore: [files, reviews, open, ended, supplies, possible].some(({ hasMore }) => hasMore),
     possibleDuplicates: possible.patients,
   };
 }
@@ -96,6 +91,23 @@ async function patientDocuments(prisma: Models, { tenantId, patientId, documents
     withdrawnDocuments: shown.filter(({ withdrawnAt }) => withdrawnAt !== null),
     hasMore: others.length > MAX_ENTRIES,
   };
+}
+
+/** What the patient ordered at any clinic: the provider must see that another one supplies the treatment, too. */
+async function latestSupplies(db: Reads, { tenantId, patientId }: Pick<Encounter, 'tenantId' | 'patientId'>) {
+  const ofPatient = Prisma.sql`order_id ${ordersOfPatient(tenantId, Prisma.sql`${patientId}::uuid`)}`;
+  const latest = Prisma.sql`ORDER BY ordered_at DESC, order_id DESC, position LIMIT ${MAX_ENTRIES + 1}`;
+  const found = await findRows(db, tenantId, 'OrderLine', Prisma.sql`${ofPatient} ${latest}`);
+  const shown = found.slice(0, MAX_ENTRIES);
+  const ids = [...new Set(shown.map(({ orderId }) => orderId))];
+  const orders = new Map(
+    (await db.prisma.order.findMany({ where: { tenantId, id: { in: ids } } })).map((order) => [order.id, order]),
+  );
+  const lines = shown.flatMap((line) => {
+    const order = orders.get(line.orderId);
+    return order ? [{ ...line, order }] : [];
+  });
+  return { lines, hasMore: found.length > MAX_ENTRIES };
 }
 
 /** The columns of an exchange of information that a chart shows. */

@@ -5,6 +5,7 @@ import { Problem } from '../../problem.js';
 import { changedSince } from '../approvals/coverage.js';
 import type { EncounterState } from '../encounters/record.js';
 import { findPossibleDuplicates, type Person } from '../patients/possibleDuplicates.js';
+import { keysThat } from '../transactions/rows.js';
 import type { ReadContext } from '../transactions/transaction.js';
 
 /** A kind of facts that a chart shows, named when it has changed (R-211). */
@@ -26,6 +27,14 @@ export interface ChartMarks {
 
 export const chartVersion = (marks: ChartMarks): string =>
   [marks.facts, marks.decisions, marks.documents, marks.supplies, marks.treatments, marks.duplicates].join('.');
+
+/** The condition that a column has the id of an order of the patient, of any clinic. */
+export function ordersOfPatient(tenantId: string, patientId: Prisma.Sql): Prisma.Sql {
+  const encounters = Prisma.sql`SELECT other.id FROM encounter AS other
+    WHERE other.tenant_id = ${tenantId} AND other.patient_id = ${patientId}`;
+  return keysThat(Prisma.sql`SELECT "order".id FROM "order"
+    WHERE "order".tenant_id = ${tenantId} AND "order".encounter_id ${keysThat(encounters)}`);
+}
 
 /** The possible duplicates of a patient, as a chart shows them. */
 type PossibleDuplicates = Awaited<ReturnType<typeof findPossibleDuplicates>>;
@@ -52,10 +61,7 @@ export async function readMarks(
         WHERE document.tenant_id = ${tenantId} AND document.patient_id = encounter.patient_id) AS documents,
       (SELECT left(md5(coalesce(string_agg(concat_ws(' ', line.id, line.status, line.hold_reason, line.recalled_at, line.updated_at),
           ' ' ORDER BY line.id), '')), 12)
-        FROM encounter AS other
-          JOIN "order" ON "order".tenant_id = other.tenant_id AND "order".encounter_id = other.id
-          JOIN order_line AS line ON line.tenant_id = "order".tenant_id AND line.order_id = "order".id
-        WHERE other.tenant_id = ${tenantId} AND other.patient_id = encounter.patient_id) AS supplies,
+        FROM order_line AS line WHERE line.tenant_id = ${tenantId} AND line.order_id ${ordersOfPatient(tenantId, Prisma.sql`encounter.patient_id`)}) AS supplies,
       (SELECT left(md5(string_agg(part.product_id || coalesce(part.rx::text, ''), ' ' ORDER BY part.position)), 12)
         FROM encounter_treatment AS part
         WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS treatments
