@@ -164,25 +164,21 @@ describe('the token endpoint', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([401, 401, ...Array<number>(10).fill(429)]);
   });
 
-  it('counts failed logins without a well-formed client_id by the address alone', async () => {
-    const address = '192.0.2.77';
-    const answers: Answer[] = [];
-    for (const clientId of ['a', 'b', 'x'.repeat(100)]) answers.push(await login({ clientId, ...wrong }, address));
-    expect(answers.map(({ status }) => status)).toEqual([401, 401, 429]);
-    expect(answers.map(policyOf)).toEqual(Array(3).fill('"token-failures";q=2;w=60'));
-    expect((await login({ clientId: 'a', ...wrong }, '192.0.2.78')).status).toBe(401);
-    expect((await login(await newLogin(), address)).status).toBe(200);
-  });
-
-  it('counts failed logins of unknown clients by the address alone, and then still serves the clients there', async () => {
-    const address = '192.0.2.79';
-    const statuses = [];
-    for (const letter of 'abcdef') {
-      statuses.push((await login({ clientId: `ces_${letter.repeat(20)}`, ...wrong }, address)).status);
-    }
-    expect(statuses).toEqual([401, 401, 429, 429, 429, 429]);
-    expect((await login(await newLogin(), address)).status).toBe(200);
-  });
+  it.each([
+    ['without a well-formed client_id', '192.0.2.77', ['a', 'b', 'x'.repeat(100)]],
+    ['of unknown clients', '192.0.2.79', Array.from('abc', (letter) => `ces_${letter.repeat(20)}`)],
+  ])(
+    'counts failed logins %s by the address alone, and still serves clients there',
+    async (_which, address, clientIds) => {
+      const answers: Answer[] = [];
+      for (const clientId of clientIds) answers.push(await login({ clientId, ...wrong }, address));
+      expect(answers.map(({ status }) => status)).toEqual([401, 401, 429]);
+      expect(answers.map(policyOf)).toEqual(Array(3).fill('"token-failures";q=2;w=60'));
+      const [clientId = ''] = clientIds;
+      expect((await login({ clientId, ...wrong }, '192.0.2.78')).status).toBe(401);
+      expect((await login(await newLogin(), address)).status).toBe(200);
+    },
+  );
 
   it('counts failed logins from IPv6 by the /64 network', async () => {
     const client = await newLogin();

@@ -1,17 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  newCategory,
-  newClinic,
-  newEncounter,
-  newPartner,
-  newPatient,
-  newProduct,
-  newToken,
-} from '../support/factories.js';
+import { newCategory, newClinic, newEncounter, newPartner, newPatient, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { isThere, packages } from '../support/optional.js';
-import { completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
+import { completedEncounter, deny, reviewed, reviewer, revoked } from '../support/reviews.js';
+import { atTime } from '../support/tokens.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -65,19 +58,11 @@ describe('getCertificate 200', () => {
     await reviewed(harness, partner, await newEncounter(harness, partner, again), deny);
     expect(await textOf(encounter_id)).toMatch(/NO LONGER IN FORCE[^]*Superseded by a later decision/);
     const other = await completedEncounter(harness, partner);
-    const start = harness.clock.now;
-    harness.clock.now = new Date(other.gfe_data[0].validUntil);
-    const expired = await textOf(other.encounter_id, await newToken(harness, partner));
+    const { validUntil } = other.gfe_data[0];
+    const expired = await atTime(harness, partner, validUntil, ({ token }) => textOf(other.encounter_id, token));
     expect(expired).toMatch(/NO LONGER IN FORCE[^]*Expired on/);
-    harness.clock.now = start;
-    const revoked = await completedEncounter(harness, partner);
-    const items = revoked.gfe_data.map(({ categoryId, subcategoryId }: Answer['body']) => ({
-      categoryId,
-      subcategoryId,
-    }));
-    const json = { reviewerRef: reviewer, items, reason: 'Overlooked.' };
-    await call(harness, `POST /encounters/${revoked.encounter_id}/revoke`, { token: partner.token, json });
-    expect(await textOf(revoked.encounter_id)).toMatch(/NO LONGER IN FORCE[^]*Revoked on/);
+    const third = await revoked(harness, partner, await completedEncounter(harness, partner));
+    expect(await textOf(third.encounter_id)).toMatch(/NO LONGER IN FORCE[^]*Revoked on/);
   });
 
   const changed = "The patient's name or birth date has changed since the review.";

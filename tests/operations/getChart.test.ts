@@ -8,7 +8,6 @@ import {
   newPartner,
   newPatient,
   newProduct,
-  newToken,
 } from '../support/factories.js';
 import { openObservedHarness } from '../support/observedHarness.js';
 import { call, type Answer } from '../support/http.js';
@@ -25,6 +24,7 @@ import {
   reviewed,
   reviewer,
 } from '../support/reviews.js';
+import { atTime } from '../support/tokens.js';
 
 const { harness, observer } = await openObservedHarness();
 const partner = await newPartner(harness);
@@ -153,12 +153,10 @@ describe('getChart 200', () => {
 
   it('shows a line whose approval has expired as held, even if no sweep has run', async () => {
     const completed = await completedEncounter(harness, partner);
-    const start = harness.clock.now;
-    harness.clock.now = new Date(completed.gfe_data[0].validUntil);
-    const later = { ...partner, token: await newToken(harness, partner) };
-    const { encounter_id } = await claimedEncounter(harness, later, { patientId: completed.patientId });
-    const { supplies } = (await open(encounter_id, reviewer, later)).body;
-    harness.clock.now = start;
+    const { supplies } = await atTime(harness, partner, completed.gfe_data[0].validUntil, async (then) => {
+      const { encounter_id } = await claimedEncounter(harness, then, { patientId: completed.patientId });
+      return (await open(encounter_id, reviewer, then)).body;
+    });
     expect(supplies).toMatchObject([{ order_no: completed.order_no, status: 'pending', holdReason: 'expired' }]);
   });
 

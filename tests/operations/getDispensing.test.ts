@@ -1,45 +1,17 @@
-import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { newCategory, newPartner, newPatient, newProduct, newToken, shipTo } from '../support/factories.js';
+import { newPartner, newPatient, shipTo } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
-import { call, type Answer } from '../support/http.js';
+import { call, type Answer, type Caller } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
-import { completedEncounter, reviewer } from '../support/reviews.js';
+import { completedEncounter, orderOfTwo, reviewer, revoked } from '../support/reviews.js';
+import { atTime, newPharmacyClient } from '../support/tokens.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
 const { tenantId } = partner;
 const { db, newId, now } = harness.domain;
 
-const get = (orderNo: string, token = partner.token): Promise<Answer> =>
-  call(harness, `GET /orders/${orderNo}/dispensing`, { token });
-
-/** A token of a client of the preset "pharmacy", limited to this pharmacy. */
-async function pharmacyToken(pharmacyId: string): Promise<string> {
-  const client = await createApiClient(harness.domain, {
-    tenant: tenantId,
-    preset: 'pharmacy',
-    pharmacies: [pharmacyId],
-  });
-  return newToken(harness, client);
-}
-
-/** An order with a line of each pharmacy; the first is a prescription. */
-async function orderOfTwo(pharmacies: readonly [string, string], changes: object = {}) {
-  const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
-  const treatmentIds = await Promise.all(
-    groups.map((group, index) =>
-      newProduct(harness, partner, { ...group, pharmacyId: pharmacies[index] as string, isRx: index === 0 }),
-    ),
-  );
-  return completedEncounter(harness, partner, { treatmentIds, ...changes });
-}
-
-/** Revokes the approval of the first item. */
-function revoke({ encounter_id, gfe_data }: Answer['body']): Promise<Answer> {
-  const [{ categoryId, subcategoryId }] = gfe_data;
-  const json = { reviewerRef: reviewer, reason: 'Lab result.', items: [{ categoryId, subcategoryId }] };
-  return call(harness, `POST /encounters/${encounter_id}/revoke`, { token: partner.token, json });
-}
+const get = (orderNo: string, caller: Caller = partner): Promise<Answer> =>
+  call(harness, `GET /orders/${orderNo}/dispensing`, caller);
 
 const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
 const provider = { id: newId(), tenantId, reviewerRef: reviewer, npi: '1234567893', name: 'Ada Lane', isActive: true };
@@ -57,8 +29,8 @@ describe('getDispensing 200', () => {
     const phone = '5125550142';
     const patientId = await newPatient(harness, partner, { lastName: 'Miller', phone, guardian, gender: 'female' });
     const own = newId();
-    const { order_no, treatmentIds, gfe_data } = await orderOfTwo([own, newId()], { patientId });
-    const { status, headers, body } = await get(order_no, await pharmacyToken(own));
+    const { order_no, treatmentIds, gfe_data } = await orderOfTwo(harness, partner, 0, [own, newId()], { patientId });
+    const { status, headers, body } = await get(order_no, await newPharmacyClient(harness, partner, own));
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     const person = { name: 'Jane Miller', dateOfBirth: '1990-06-30T00:00:00.000Z', sex: 'female' };
     const rest = { countryCode: '+1', guardian, isIdentityChanged: false };
@@ -90,11 +62,8 @@ describe('getDispensing 200', () => {
     const ends = [day, dayBefore].map((end) => ({ id: newId(), ...license, number: end, expiresOn: new Date(end) }));
     await db.prisma.providerLicense.createMany({ data: ends });
     const { order_no } = await completedEncounter(harness, partner);
-    const start = harness.clock.now;
-    harness.clock.advance(2 * 24 * 3600);
-    const { lines } = (await get(order_no, await newToken(harness, partner))).body;
+    const { lines } = (await atTime(harness, partner, '2026-11-22', (then) => get(order_no, then))).body;
     expect(lines[0].prescriber.license).toBe(`TX ${day}, TX 4711`);
-    harness.clock.now = start;
     await db.prisma.providerLicense.deleteMany({ where: { tenantId, number: { in: [day, dayBefore] } } });
   });
 });
@@ -102,21 +71,20 @@ describe('getDispensing 200', () => {
 describe('getDispensing 404', () => {
   it("answers order_not_found without a line of the caller's pharmacies", async () => {
     const { order_no } = await completedEncounter(harness, partner);
-    expectProblem(await get(order_no, await pharmacyToken(newId())), 404, 'order_not_found');
+    expectProblem(await get(order_no, await newPharmacyClient(harness, partner, newId())), 404, 'order_not_found');
   });
 });
 
 describe('getDispensing 409', () => {
   it("answers approval_ended if all lines of the caller's pharmacies are held, from the end of the approval on", async () => {
     const own = newId();
-    const { order_no, gfe_data } = await orderOfTwo([own, newId()]);
-    const start = harness.clock.now;
-    harness.clock.now = new Date(gfe_data[0].validUntil);
-    const token = await pharmacyToken(own);
+    const { order_no, gfe_data } = await orderOfTwo(harness, partner, 0, [own, newId()]);
     const fault = { pointer: '#/lines/0', code: 'approval_ended' };
     const both = [fault, { pointer: '#/lines/1', code: 'approval_ended' }];
-    const answers = [await get(order_no, token), await get(order_no, await newToken(harness, partner))];
-    harness.clock.now = start;
+    const answers = await atTime(harness, partner, gfe_data[0].validUntil, async (then) => [
+      await get(order_no, await newPharmacyClient(harness, partner, own)),
+      await get(order_no, then),
+    ]);
     answers.forEach((answer, index) => expectProblem(answer, 409, 'approval_ended', index === 0 ? [fault] : both));
   });
 
@@ -126,7 +94,7 @@ describe('getDispensing 409', () => {
       pointer: `#/shipTo/${part}`,
     }));
     expectProblem(await get(encounter.order_no), 409, 'ship_to_required', missing);
-    await revoke(encounter);
+    await revoked(harness, partner, encounter);
     expectProblem(await get(encounter.order_no), 409, 'approval_ended');
   });
 });

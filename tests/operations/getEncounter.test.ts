@@ -1,8 +1,9 @@
-import { newEncounter, newPartner, newToken } from '../support/factories.js';
+import { newEncounter, newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { claim, completedEncounter, reviewed } from '../support/reviews.js';
+import { atTime } from '../support/tokens.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -31,10 +32,9 @@ describe('getEncounter 200', () => {
   it('shows an approval as expired from its validUntil on, and the encounter as completed', async () => {
     const encounter = await completedEncounter(harness, partner);
     const [item] = encounter.gfe_data;
-    const { now } = harness.clock;
-    harness.clock.now = new Date(item.validUntil);
-    const { body } = await get(encounter.encounter_id, { token: await newToken(harness, partner) });
-    harness.clock.now = now;
+    const { body } = await atTime(harness, partner, item.validUntil, ({ token }) => {
+      return get(encounter.encounter_id, { token });
+    });
     expect(body).toEqual({ ...encounter, ...details, gfe_data: [{ ...item, status: 'expired' }] });
   });
 
@@ -58,13 +58,9 @@ describe('getEncounter 304', () => {
   it('answers If-None-Match with the current ETag, until an approval of the encounter expires', async () => {
     const { encounter_id, gfe_data } = await completedEncounter(harness, partner);
     const tag = (await get(encounter_id)).headers.get('ETag') ?? '';
-    const ask = async () =>
-      get(encounter_id, { token: await newToken(harness, partner), headers: { 'If-None-Match': tag } });
+    const ask = ({ token } = partner) => get(encounter_id, { token, headers: { 'If-None-Match': tag } });
     expect((await ask()).status).toBe(304);
-    const { now } = harness.clock;
-    harness.clock.now = new Date(gfe_data[0].validUntil);
-    expect((await ask()).status).toBe(200);
-    harness.clock.now = now;
+    expect((await atTime(harness, partner, gfe_data[0].validUntil, ask)).status).toBe(200);
   });
 });
 

@@ -1,7 +1,8 @@
-import { newClient, newClinic, newEncounter, newPartner, newToken, type Partner } from '../support/factories.js';
+import { newClient, newClinic, newEncounter, newPartner, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { cancelled, claim, claimedEncounter, completedEncounter, reviewer } from '../support/reviews.js';
+import { atTime } from '../support/tokens.js';
 
 const harness = await openHarness();
 
@@ -64,17 +65,15 @@ describe('listReviewQueue 200', () => {
   });
 
   it('omits an encounter from its expiresAt on, before any sweep', async () => {
-    const start = harness.clock.now;
     const { encounter_id, expiresAt } = await newEncounter(harness, partner);
     const end = Date.parse(expiresAt);
     for (const [time, expected] of [
       [end - 1, [encounter_id]],
       [end, []],
     ] as const) {
-      harness.clock.now = new Date(time);
-      expect(await numbers('', { ...partner, token: await newToken(harness, partner) })).toEqual(expected);
+      const shown = await atTime(harness, partner, new Date(time), (then) => numbers('', then));
+      expect(shown).toEqual(expected);
     }
-    harness.clock.now = start;
   });
 
   it('shows a client limited to clinics only their encounters', async () => {

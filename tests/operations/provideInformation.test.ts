@@ -2,16 +2,14 @@ import { newDocument, newEncounter, newPatient, newPartner } from '../support/fa
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
-import { askedEncounter, eventsOf, recordOf } from '../support/reviews.js';
+import { askedEncounter, expectAction, recordOf } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
 
-const send = (encounterNo: unknown, json: unknown, { token } = partner): Promise<Answer> =>
-  call(harness, `POST /encounters/${String(encounterNo)}/information`, { token, json });
 const details = async ({ encounter_id }: Answer['body']): Promise<Answer['body']> =>
-  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
-const DAY = 24 * 3600;
+  (await call(harness, `GET /encounters/${encounter_id}`, partner)).body;
+const DAY = 24 * 3_600_000;
 
 describe('provideInformation 200', () => {
   it('adds a dated entry and appends documents, and returns the encounter to its place in the queue', async () => {
@@ -22,21 +20,16 @@ describe('provideInformation 200', () => {
     harness.clock.advance(60);
     const later = await newEncounter(harness, partner);
     const json = { additionalNotes: '0.5 mg.', documentIds: [third, first, second] };
-    const { status, body } = await send(asked.encounter_id, json);
-    expect(status).toBe(200);
-    const now = harness.clock.now;
-    const times = { expiresAt: new Date(now.getTime() + 30 * DAY * 1000).toISOString(), updatedAt: now.toISOString() };
-    const documentIds = [first, third, second];
-    expect(body).toEqual({ ...asked, ...times, status: 'pending_review', documentIds, version: 4 });
-    const stored = await details(asked);
-    expect(recordOf(stored)).toEqual(body);
-    expect(stored.information).toMatchObject([{ providedAt: now.toISOString(), additionalNotes: '0.5 mg.' }]);
+    const event = ['encounter.information_provided'] as const;
+    await expectAction(harness, partner, asked, ['information', json], event, (now) => ({
+      ...{ status: 'pending_review', documentIds: [first, third, second] },
+      expiresAt: new Date(now.getTime() + 30 * DAY).toISOString(),
+    }));
+    const providedAt = harness.clock.now.toISOString();
+    expect((await details(asked)).information).toMatchObject([{ providedAt, additionalNotes: '0.5 mg.' }]);
     const queue = await call(harness, 'GET /review-queue?serviceQueue=provider_network', { token: partner.token });
     const waiting = queue.body.data.map(({ encounter_id }: { encounter_id: number }) => encounter_id);
     expect(waiting).toEqual([asked.encounter_id, later.encounter_id]);
-    const { encounter_id, gfe_no } = asked;
-    const last = (await eventsOf(harness, asked)).at(-1);
-    expect(last).toEqual(['encounter.information_provided', { encounter_id, gfe_no }]);
   });
 });
 
@@ -47,7 +40,9 @@ describe('provideInformation 400', () => {
     ['blank notes', { additionalNotes: ' ' }, '#/additionalNotes', 'pattern'],
   ])('refuses %s, and leaves the encounter unchanged', async (_what, json, pointer, code) => {
     const asked = await askedEncounter(harness, partner);
-    expectProblem(await send(asked.encounter_id, json), 400, 'validation_failed', [{ pointer, code }]);
+    const target = `POST /encounters/${asked.encounter_id}/information`;
+    const answer = await call(harness, target, { token: partner.token, json });
+    expectProblem(answer, 400, 'validation_failed', [{ pointer, code }]);
     expect(recordOf(await details(asked))).toEqual(asked);
   });
 });

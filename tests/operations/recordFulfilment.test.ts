@@ -1,10 +1,11 @@
-import { changeApiClient, createApiClient } from '../../src/domain/access/apiClients.js';
-import { newCategory, newPartner, newProduct, newToken, type Partner } from '../support/factories.js';
+import { changeApiClient } from '../../src/domain/access/apiClients.js';
+import { newPartner, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout, getOrder } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
-import { completedEncounter } from '../support/reviews.js';
+import { completedEncounter, orderOfTwo } from '../support/reviews.js';
+import { newPharmacyClient } from '../support/tokens.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -20,25 +21,6 @@ type Token = Pick<Partner, 'token'>;
 const record = (status: string, more: object = {}, { token }: Token = partner): Promise<Answer> =>
   call(harness, `POST /orders/${order_no}/fulfilments`, { token, json: { pharmacyId, status, ...more } });
 const orderOf = async (owner: Token = partner): Promise<Body> => (await getOrder(harness, owner, order_no)).body;
-
-/** A client of the preset "pharmacy", limited to these pharmacies. */
-async function pharmacyClient(...pharmacies: string[]): Promise<Token & { clientId: string }> {
-  const wanted = { tenant: partner.tenantId, preset: 'pharmacy', pharmacies } as const;
-  const client = await createApiClient(harness.domain, wanted);
-  return { clientId: client.clientId, token: await newToken(harness, client) };
-}
-
-/** An order with two lines, of two pharmacies or of the given one; the second is a prescription. */
-async function orderOfTwo(changes: { readonly pharmacyId?: string } = {}): Promise<string[]> {
-  const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
-  const treatmentIds = await Promise.all(
-    groups.map((group, index) => newProduct(harness, partner, { ...group, ...changes, isRx: index === 1 })),
-  );
-  ({ order_no } = await completedEncounter(harness, partner, { treatmentIds }));
-  const pharmacies = (await orderOf()).lines.map((line: Body) => line.pharmacyId);
-  [pharmacyId] = pharmacies;
-  return pharmacies;
-}
 
 describe('recordFulfilment 200', () => {
   it('updates the lines of the pharmacy, and emits order.fulfilment_updated for each step', async () => {
@@ -60,8 +42,10 @@ describe('recordFulfilment 200', () => {
   });
 
   it('updates one pharmacy of the order, and shows a limited client only its lines', async () => {
-    const [first, other] = await orderOfTwo();
-    const client = await pharmacyClient(first ?? '');
+    ({ order_no } = await orderOfTwo(harness, partner, 1));
+    const [first, other] = (await orderOf()).lines.map((line: Body) => line.pharmacyId);
+    pharmacyId = first;
+    const client = await newPharmacyClient(harness, partner, first);
     expect((await record('accepted', {}, client)).body.lines.map((line: Body) => line.pharmacyId)).toEqual([first]);
     expect((await orderOf(client)).lines).toHaveLength(1);
     const statuses = (await orderOf()).lines.map((line: Body) => line.fulfilment.status);

@@ -47,18 +47,11 @@ describe('setClock 200', () => {
     ]);
   });
 
-  it('ends claims and makes visits due before it responds', async () => {
+  it('ends claims, expires encounters and approvals and holds order lines before it responds, with one event each', async () => {
     const sandbox = await newSandbox(harness);
     await setClock(harness, sandbox, 4 * HOUR);
     expect(await get(claimed, sandbox)).toMatchObject({ status: 'pending_review', reviewerRef: null });
     expect((await events(sandbox, claimed)).at(-1)).toBe('encounter.released');
-    await setClock(harness, sandbox, 12 * DAY);
-    const claim = { token: sandbox.token, json: { reviewerRef: cast.reviewerRef } };
-    expect((await call(harness, `POST /encounters/${scheduled.encounter_id}/claim`, claim)).status).toBe(200);
-  });
-
-  it('expires encounters and approvals and holds their order lines before it responds, with one event each', async () => {
-    const sandbox = await newSandbox(harness);
     await setClock(harness, sandbox, 20 * DAY);
     expect((await get(waiting, sandbox)).status).toBe('pending_review');
     expect((await events(sandbox, completed)).slice(-1)).toEqual(['gfe.expiring']);

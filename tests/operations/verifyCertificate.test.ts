@@ -2,7 +2,8 @@ import { newClinic, newEncounter, newPartner, newToken } from '../support/factor
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
-import { completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
+import { completedEncounter, deny, reviewed, revoked } from '../support/reviews.js';
+import { atTime } from '../support/tokens.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -29,20 +30,14 @@ describe('verifyCertificate 200', () => {
   });
 
   it('returns revoked or expired if no approval is in force', async () => {
-    const revoked = await completedEncounter(harness, partner);
-    const [{ categoryId, subcategoryId }] = revoked.gfe_data;
-    const json = { reviewerRef: reviewer, items: [{ categoryId, subcategoryId }], reason: 'Overlooked.' };
-    await call(harness, `POST /encounters/${revoked.encounter_id}/revoke`, { token: partner.token, json });
-    expect(await statusOf(revoked)).toBe('revoked');
+    expect(await statusOf(await revoked(harness, partner, await completedEncounter(harness, partner)))).toBe('revoked');
     const ended = await completedEncounter(harness, partner);
     const { clinicId, patientId, treatmentIds } = ended;
     await reviewed(harness, partner, await newEncounter(harness, partner, { clinicId, patientId, treatmentIds }), deny);
     expect(await statusOf(ended)).toBe('revoked');
     const expired = await completedEncounter(harness, partner);
-    const start = harness.clock.now;
-    harness.clock.now = new Date(expired.gfe_data[0].validUntil);
-    const { body } = await verify(codeOf(expired));
-    harness.clock.now = start;
+    const { validUntil } = expired.gfe_data[0];
+    const { body } = await atTime(harness, partner, validUntil, () => verify(codeOf(expired)));
     expect(body).toMatchObject({ status: 'expired', valid_until: null });
   });
 

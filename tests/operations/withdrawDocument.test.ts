@@ -30,7 +30,7 @@ const chartOf = async ({ encounter_id }: Answer['body']): Promise<Answer['body']
   (await send(`GET /encounters/${encounter_id}/chart?reviewerRef=${reviewer}`)).body;
 
 describe('withdrawDocument 200', () => {
-  it('ends the links to the document, and returns it as withdrawn', async () => {
+  it('ends the links to the document, returns it as withdrawn, and emits document.withdrawn with ids and type only', async () => {
     const patientId = await newPatient(harness, partner);
     const { documentId, fileUrl } = await upload(patientId, 'lab-results');
     const { body: read } = await send(`GET /documents/${documentId}`);
@@ -40,16 +40,10 @@ describe('withdrawDocument 200', () => {
     const { fileUrl: _link, ...document } = read;
     const withdrawn = { reason: 'wrong_patient', at: harness.clock.now.toISOString() };
     expect([status, body]).toEqual([200, { ...document, withdrawn }]);
-    for (const link of [fileUrl, read.fileUrl]) expect((await fetch(link)).status).toBe(403);
-    expect((await send(`GET /documents/${documentId}`)).body).toEqual({ ...body, fileUrl: null });
-  });
-
-  it('emits document.withdrawn with ids and type only', async () => {
-    const patientId = await newPatient(harness, partner);
-    const documentId = await newDocument(harness, partner, patientId);
-    await withdraw(documentId);
     const data = { documentId, user_id: patientId, docType: 'lab-results' };
     expect(await events(documentId)).toMatchObject([{ data, clinicId: null, timestamp: harness.clock.now }]);
+    for (const link of [fileUrl, read.fileUrl]) expect((await fetch(link)).status).toBe(403);
+    expect((await send(`GET /documents/${documentId}`)).body).toEqual({ ...body, fileUrl: null });
   });
 
   it('answers a repeated request with the same reason like the first one, and changes no row', async () => {

@@ -1,4 +1,4 @@
-import { newEncounter, type Partner } from './factories.js';
+import { newEncounter, newProduct, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { call, type Answer, type Caller } from './http.js';
 
@@ -102,6 +102,30 @@ export async function completedEncounter(harness: Harness, partner: Partner, cha
   return reviewed(harness, partner, await newEncounter(harness, partner, changes));
 }
 
+/**
+ * A completed encounter whose order has two lines, each of a pharmacy of its own.
+ * @param rx the line that is a prescription
+ */
+export async function orderOfTwo(
+  harness: Harness,
+  partner: Partner,
+  rx: 0 | 1,
+  pharmacyIds: readonly [string, string] = [harness.domain.newId(), harness.domain.newId()],
+  changes = {},
+): Promise<Encounter> {
+  const treatmentIds: string[] = [];
+  for (const [index, pharmacyId] of pharmacyIds.entries()) {
+    treatmentIds.push(await newProduct(harness, partner, { pharmacyId, isRx: index === rx }));
+  }
+  return completedEncounter(harness, partner, { treatmentIds, ...changes });
+}
+
+/** Revokes all approvals of an encounter over HTTP; returns the record. */
+export function revoked(harness: Harness, caller: Caller, encounter: Encounter): Promise<Encounter> {
+  const items = encounter.gfe_data.map(({ categoryId, subcategoryId }: Item) => ({ categoryId, subcategoryId }));
+  return act(harness, caller, encounter, 'revoke', { reviewerRef: reviewer, items, reason: 'Overlooked.' });
+}
+
 /** Cancels an encounter over HTTP; returns the record. */
 export function cancelled(harness: Harness, caller: Caller, encounter: Encounter, reason = 'patient_request') {
   return act(harness, caller, encounter, 'cancel', { reason });
@@ -119,4 +143,23 @@ export async function eventsOf({ domain }: Harness, { encounter_id }: Encounter)
 export async function eventTypesOf(harness: Harness, encounter: Encounter): Promise<string[]> {
   const events = await eventsOf(harness, encounter);
   return events.map(([type]) => type).filter((type) => type !== 'encounter.created');
+}
+
+/** Sends an action on an encounter a minute later; expects the changed record, also as stored, and the latest event. */
+export async function expectAction(
+  harness: Harness,
+  { token }: Caller,
+  encounter: Encounter,
+  [action, json]: readonly [string, object],
+  [type, data = {}]: readonly [string, object?],
+  changeAt: (now: Date) => object,
+): Promise<void> {
+  const { encounter_id, gfe_no, version } = encounter;
+  harness.clock.advance(60);
+  const { now } = harness.clock;
+  const { status, body } = await call(harness, `POST /encounters/${encounter_id}/${action}`, { token, json });
+  const changed = { ...encounter, version: Number(version) + 1, updatedAt: now.toISOString(), ...changeAt(now) };
+  expect([status, body]).toEqual([200, changed]);
+  expect(recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token })).body)).toEqual(body);
+  expect((await eventsOf(harness, encounter)).at(-1)).toEqual([type, { encounter_id, gfe_no, ...data }]);
 }

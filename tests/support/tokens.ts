@@ -1,5 +1,6 @@
 import { createPublicKey, sign, verify, type JsonWebKey, type KeyObject } from 'node:crypto';
-import type { Credentials } from './factories.js';
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { newToken, type Credentials, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { call, type Answer, type CallOptions } from './http.js';
 
@@ -78,4 +79,27 @@ export function asForm(fields: Record<string, string> | [string, string][]): Cal
     raw: new URLSearchParams(fields).toString(),
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
   };
+}
+
+/** A client of the preset "pharmacy" that is limited to these pharmacies, with a token. */
+export async function newPharmacyClient(
+  harness: Harness,
+  { tenantId }: Pick<Partner, 'tenantId'>,
+  ...pharmacies: string[]
+): Promise<Partner> {
+  const client = await createApiClient(harness.domain, { tenant: tenantId, preset: 'pharmacy', pharmacies });
+  return { ...client, tenantId, token: await newToken(harness, client) };
+}
+
+/** Does the work at another time, with a token of then. */
+export async function atTime<T>(
+  harness: Harness,
+  partner: Partner,
+  time: Date | string,
+  work: (then: Partner) => Promise<T>,
+): Promise<T> {
+  const { now } = harness.clock;
+  harness.clock.now = new Date(time);
+  const then = { ...partner, token: await newToken(harness, partner) };
+  return work(then).finally(() => (harness.clock.now = now));
 }

@@ -2,7 +2,7 @@ import { newEncounter, newPartner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { getOrder, pay } from '../../support/orders.js';
-import { cancelled, completedEncounter, eventsOf, reviewer } from '../../support/reviews.js';
+import { cancelled, completedEncounter, eventsOf, revoked } from '../../support/reviews.js';
 
 // The partner's own id and data of an encounter (R-230).
 
@@ -14,14 +14,8 @@ const own = { reference: 'APPT-20417', metadata: { appointment: { type: 'first v
 /** The data of all events of an encounter that is approved, paid in part and revoked, and of one that is cancelled. */
 async function eventsOfLives(changes: object): Promise<[string, Answer['body']][]> {
   const completed = await completedEncounter(harness, partner, changes);
-  const { encounter_id, order_no, gfe_data } = completed;
-  await pay(harness, partner, order_no, { amount: '1.00' });
-  const items = gfe_data.map(({ categoryId, subcategoryId }: Record<string, string>) => ({
-    categoryId,
-    subcategoryId,
-  }));
-  const json = { reviewerRef: reviewer, items, reason: 'Overlooked.' };
-  expect((await call(harness, `POST /encounters/${encounter_id}/revoke`, { token, json })).status).toBe(200);
+  await pay(harness, partner, completed.order_no, { amount: '1.00' });
+  await revoked(harness, partner, completed);
   const ended = await cancelled(harness, partner, await newEncounter(harness, partner, changes));
   return [...(await eventsOf(harness, completed)), ...(await eventsOf(harness, ended))];
 }
