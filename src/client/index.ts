@@ -1,6 +1,6 @@
 import type { components } from '../../generated/client/contract.js';
 
-export { createClient, etagOf, type Client, type Result } from './client.js';
+export { createClient, etagOf, type Client } from './client.js';
 export { ApiError, type ErrorCode, type Problem } from './errors.js';
 export { PatientMismatchError } from './patients.js';
 export type { ItemOf, ListParameters, ListPath, PageOf } from './lists.js';

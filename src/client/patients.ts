@@ -27,14 +27,14 @@ export interface FindOrCreate {
 
 export const findOrCreate =
   ({ create, get }: Patients): FindOrCreate['findOrCreate'] =>
-  async (given) => {
+  async (...given) => {
     try {
-      return await create(given);
+      return await create(...given);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'patient_email_taken') throw error;
       const { existing_user_id: id, differs, response, body } = error;
       if (id === null || differs === null) throw error;
       if (differs.some((field) => identity.includes(field))) throw new PatientMismatchError(response, body);
-      return get({ id });
+      return get({ id }, given[1]);
     }
   };

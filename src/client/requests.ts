@@ -1,8 +1,12 @@
 import { headerParameters } from '../../generated/client/values.js';
 
-export type Methods = 'get' | 'post' | 'put' | 'patch' | 'delete';
+/** The options of `fetch` that a call accepts. */
+interface CallOptions {
+  readonly signal?: AbortSignal;
+}
 
-export type Arguments<Given> = Partial<Given> extends Given ? [init?: Given] : [init: Given];
+export type Arguments<Given> =
+  Partial<Given> extends Given ? [init?: Given, options?: CallOptions] : [init: Given, options?: CallOptions];
 
 /** The body of an operation's successful response. */
 export type ResultOf<Operation> = Operation extends { responses: infer Responses }

@@ -3,7 +3,7 @@ import { badge, Button, show, table, Time } from './components.js';
 import { clinicName, patientName } from './encounters.js';
 import { eventItems } from './events.js';
 import { orderOf } from './order.js';
-import type { Session } from './session.js';
+import { firstPage, type Session } from './session.js';
 import { States } from './states.js';
 
 type Simulation = components['schemas']['SimulateEncounterRequest'];
@@ -30,7 +30,7 @@ export async function openEncounter(session: Session) {
   }
   const [encounter, events] = await Promise.all([
     client.encounters.get({ encounter_id }),
-    client.get('/events', { params: { query: { encounter_id, limit: 100 } } }),
+    firstPage(client.pages('/events', { encounter_id, limit: 100 })),
   ]);
   const { gfe_no, order_no, status, gfe_data } = encounter;
   const [patient, clinic, order] = await Promise.all([

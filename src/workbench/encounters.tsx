@@ -1,6 +1,6 @@
 import { badge, Button, show, table, Time } from './components.js';
 import { notify } from './page.js';
-import type { Session } from './session.js';
+import { firstPage, type Session } from './session.js';
 
 /** Address of delivery for new encounters, without which their orders could not be shipped. */
 const SHIP_TO = {
@@ -10,7 +10,7 @@ const SHIP_TO = {
 
 /** The latest encounters. */
 export async function encounters(session: Session) {
-  const { data } = await session.client.get('/encounters', { params: { query: { limit: 20 } } });
+  const { data } = await firstPage(session.client.pages('/encounters', { limit: 20 }));
   const patients = await Promise.all(data.map(({ patientId }) => patientName(session, patientId)));
   const rows = data.map((encounter, index) => ({ ...encounter, patient: patients[index] }));
   return table('Latest encounters', rows, {
@@ -40,10 +40,10 @@ export const clinicName = ({ client }: Session, id: string): Promise<string> =>
 
 /** Shows the clinics of the form for a new encounter. @returns its treatments */
 export async function treatments({ client }: Session) {
-  const params = { query: { limit: 100, isActive: true } };
+  const active = { limit: 100, isActive: true };
   const [clinics, products] = await Promise.all([
-    client.get('/clinics', { params }),
-    client.get('/tenants/products', { params }),
+    firstPage(client.pages('/clinics', active)),
+    firstPage(client.pages('/tenants/products', active)),
   ]);
   const clinic = clinics.data.map(({ id, displayName }) => <option value={id}>{displayName}</option>);
   show('clinics', clinic);
@@ -58,7 +58,7 @@ export async function treatments({ client }: Session) {
 export async function createEncounter(session: Session, fields: URLSearchParams): Promise<void> {
   const { client } = session;
   const email = fields.get('email') ?? '';
-  const { data } = await client.get('/clients', { params: { query: { email } } });
+  const { data } = await firstPage(client.pages('/clients', { email }));
   if (!data[0]) throw new Error(`No patient has the e-mail ${email}.`);
   const body = {
     patientId: data[0].user_id,

@@ -3,7 +3,7 @@ import type { Client } from '../client/client.js';
 import type { ItemOf } from '../client/lists.js';
 import { details, show, SHOWN, table, Time } from './components.js';
 import { textOf } from './page.js';
-import { OWN_ID, type Session } from './session.js';
+import { firstPage, OWN_ID, type Session } from './session.js';
 
 type SandboxRequest = ItemOf<'/sandbox/requests'>;
 
@@ -11,7 +11,7 @@ type SandboxRequest = ItemOf<'/sandbox/requests'>;
 export function followRequests(session: Session): () => Promise<void> {
   const seen = new Map<string, SandboxRequest>();
   return async () => {
-    const { data } = await session.client.get('/sandbox/requests', { params: { query: { limit: 100 } } });
+    const { data } = await firstPage(session.client.pages('/sandbox/requests', { limit: 100 }));
     for (const request of data) seen.set(`${request.requestId} ${request.at}`, request);
     const others = [...seen.values()].filter(({ requestId }) => !requestId.startsWith(OWN_ID));
     const latest = others.toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, SHOWN);

@@ -51,3 +51,9 @@ export async function keep(credentials: Credentials, clock: Promise<unknown>): P
   });
   sessionStorage.setItem(KEPT, JSON.stringify(credentials));
 }
+
+/** The first page of a list. */
+export async function firstPage<Page>(pages: AsyncIterable<Page>): Promise<Page> {
+  for await (const page of pages) return page;
+  throw new Error('A list has at least one page.');
+}

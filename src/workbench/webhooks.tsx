@@ -1,13 +1,12 @@
 import { badge, Button, details, table, Time } from './components.js';
-import type { Session } from './session.js';
+import { firstPage, type Session } from './session.js';
 
 /** The endpoints with their latest deliveries, and the sandbox's inbox. */
 export async function webhooks(session: Session) {
   const { client } = session;
-  const endpoints = await client.get('/webhook-endpoints');
+  const endpoints = await firstPage(client.pages('/webhook-endpoints'));
   const shown = endpoints.data.map(async ({ id: endpoint_id, url, status }) => {
-    const params = { path: { endpoint_id } };
-    const { data } = await client.get('/webhook-endpoints/{endpoint_id}/deliveries', { params });
+    const { data } = await firstPage(client.pages('/webhook-endpoints/{endpoint_id}/deliveries', { endpoint_id }));
     const retry = (delivery_id: string) =>
       session.change(client.webhooks.retryDelivery({ endpoint_id, delivery_id }), 'The delivery will be sent again.');
     return [
@@ -23,7 +22,7 @@ export async function webhooks(session: Session) {
       }),
     ];
   });
-  const inbox = await client.get('/sandbox/webhook-inbox');
+  const inbox = await firstPage(client.pages('/sandbox/webhook-inbox'));
   return [
     shown.length > 0 ? await Promise.all(shown) : <p class="muted">Endpoints: none.</p>,
     table('Inbox of the sandbox', inbox.data, {

@@ -52,19 +52,19 @@ const namesOf = ({ sent }: Watched): string[] => sent.map(({ name }) => name);
 
 it('the client uses one token for all calls, and calls wait while it is being renewed', async () => {
   const shared = watched();
-  await Promise.all(Array.from({ length: 5 }, () => shared.ces.get('/clinics')));
+  await Promise.all(Array.from({ length: 5 }, () => shared.ces.clinics.list().next()));
   expect(namesOf(shared).filter((name) => name === 'POST /oauth/token')).toHaveLength(1);
 
   const ended = watched((name, nth) =>
     name === 'GET /clinics' && nth <= 3 ? problem(401, `token_${nth === 1 ? 'invalid' : 'expired'}`) : undefined,
   );
-  await Promise.all(Array.from({ length: 3 }, () => ended.ces.get('/clinics')));
+  await Promise.all(Array.from({ length: 3 }, () => ended.ces.clinics.list().next()));
   expect(namesOf(ended).filter((name) => name === 'POST /oauth/token')).toHaveLength(2);
 });
 
 it('a failed call or token request rejects with an ApiError that has the code, its URL, the fields, the request id and the response', async () => {
   const { ces } = watched();
-  const call = ces.post('/clients', { body: body({ dateOfBirth: 'yesterday' }) });
+  const call = ces.patients.create({ body: body({ dateOfBirth: 'yesterday' }) });
   const wrongDate = refusal(await call.catch((error: unknown) => error));
   expect(wrongDate).toMatchObject({ status: 400, errors: [{ pointer: '#/dateOfBirth' }], retryAfter: null });
   expect(wrongDate.code satisfies ErrorCode).toBe('validation_failed');
@@ -72,25 +72,34 @@ it('a failed call or token request rejects with an ApiError that has the code, i
   expect(wrongDate.requestId).toMatch(/^[0-9a-f-]{36}$/);
   expect(await wrongDate.response.json()).toEqual(wrongDate.body);
   const wrong = watched(undefined, { clientSecret: 'wrong' });
-  expect(await wrong.ces.get('/clinics').catch(refusal)).toMatchObject({ status: 401, code: 'invalid_client' });
+  expect(await wrong.ces.clinics.list().next().catch(refusal)).toMatchObject({ status: 401, code: 'invalid_client' });
   const html = (name: string) => (name === 'GET /clinics' ? new Response('<html>', { status: 500 }) : undefined);
   const proxy = watched(html, { retries: 0 });
-  expect(await proxy.ces.get('/clinics').catch(refusal)).toMatchObject({ status: 500, code: 'unknown', body: null });
+  expect(await proxy.ces.clinics.list().next().catch(refusal)).toMatchObject({
+    status: 500,
+    code: 'unknown',
+    body: null,
+  });
 });
 
 it('the client retries a request that has an Idempotency-Key after Retry-After, with the same key, but not one without a key or after a long Retry-After', async () => {
   const seconds = (count: number) => ({ 'Retry-After': String(count) });
   const passing = [problem(500, 'internal_error', seconds(0)), problem(503, 'dependency_unavailable', seconds(0))];
   const busy = watched((name, nth) => (name === 'POST /clients' ? passing[nth - 1] : undefined));
-  const { user_id } = await busy.ces.post('/clients', { body: body() });
+  const { user_id } = await busy.ces.patients.create({ body: body() });
   const keys = busy.sent.filter(({ name }) => name === 'POST /clients').map(({ key }) => key);
   expect(keys).toHaveLength(3);
   expect(new Set(keys).size).toBe(1);
   expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
-  expect(await busy.ces.get('/clients/{id}', { params: { path: { id: user_id } } })).toMatchObject({ user_id });
+  expect(await busy.ces.patients.get({ id: user_id })).toMatchObject({ user_id });
 
   const late = watched((name) => (name === 'GET /clinics' ? problem(429, 'rate_limited', seconds(3600)) : undefined));
-  const limited = refusal(await late.ces.get('/clinics').catch((error: unknown) => error));
+  const limited = refusal(
+    await late.ces.clinics
+      .list()
+      .next()
+      .catch((error: unknown) => error),
+  );
   expect(limited).toMatchObject({ code: 'rate_limited', retryAfter: 3600, docUrl: null });
   expect(namesOf(late).filter((name) => name === 'GET /clinics')).toHaveLength(1);
 
@@ -98,14 +107,13 @@ it('the client retries a request that has an Idempotency-Key after Retry-After, 
     if (name === 'POST /sandbox/reset') return problem(503, 'dependency_unavailable', seconds(0));
     return name === 'GET /clients' ? problem(500, 'internal_error', seconds(0)) : undefined;
   });
-  expect(await keyless.ces.post('/sandbox/reset').catch(refusal)).toMatchObject({ status: 503 });
-  const patients = keyless.ces.get('/clients', { params: { query: { email: 'jane@example.com' } } }).catch(refusal);
+  expect(await keyless.ces.sandbox.reset().catch(refusal)).toMatchObject({ status: 503 });
+  const patients = keyless.ces.patients.find({ email: 'jane@example.com' }).next().catch(refusal);
   expect(await patients).toMatchObject({ status: 500 });
   expect(namesOf(keyless).slice(1)).toEqual(['POST /sandbox/reset', 'GET /clients']);
 
   const own = watched();
-  const params = { header: { 'Idempotency-Key': 'mine' } };
-  await own.ces.post('/clients', { params, body: body() });
+  await own.ces.patients.create({ 'Idempotency-Key': 'mine', body: body() });
   expect(own.sent.at(-1)?.key).toBe('mine');
 });
 
@@ -155,12 +163,9 @@ describe('patients.findOrCreate', () => {
 
 it('etagOf returns the ETag of a result, for use in If-Match', async () => {
   const { ces } = watched();
-  const { user_id: id } = await ces.post('/clients', { body: body() });
-  const patient = await ces.get('/clients/{id}', { params: { path: { id } } });
-  const change = (etag: string) => {
-    const params = { path: { id }, header: { 'If-Match': etag } };
-    return ces.patch('/clients/{id}', { params, body: { notes: `after ${etag}` } });
-  };
+  const { user_id: id } = await ces.patients.create({ body: body() });
+  const patient = await ces.patients.get({ id });
+  const change = (etag: string) => ces.patients.update({ id, 'If-Match': etag, body: { notes: `after ${etag}` } });
   const changed = await change(etagOf(patient));
   expect((await change(etagOf(patient)).catch(refusal)) as ApiError).toMatchObject({ code: 'version_conflict' });
   expect(await change(etagOf(changed))).toMatchObject({ user_id: id });
@@ -170,14 +175,14 @@ it('etagOf returns the ETag of a result, for use in If-Match', async () => {
 it('the client returns a certificate as bytes', async () => {
   const { ces } = watched();
   const { encounter_id } = await completedEncounter(harness, partner);
-  const file = await ces.get('/encounters/{encounter_id}/certificate', { params: { path: { encounter_id } } });
+  const file = await ces.encounters.getCertificate({ encounter_id });
   expect(file satisfies Uint8Array).toBeInstanceOf(Uint8Array);
   expect(Buffer.from(file).toString('latin1')).toMatch(/^%PDF-.*%%EOF\s*$/s);
 });
 
 it('the client accepts a base URL that ends with slashes', async () => {
   const { ces, sent } = watched(undefined, { baseUrl: `${harness.baseUrl}//` });
-  await ces.get('/clinics');
+  await ces.clinics.list().next();
   expect(sent.map(({ name }) => name)).toEqual(['POST /oauth/token', 'GET /clinics']);
 });
 
@@ -189,18 +194,25 @@ it('the client aborts an attempt at its timeout in spite of garbage collection, 
     if (url === '/orders') res.writeHead(200, { 'Content-Type': 'application/json' }).write('{');
   });
   const { ces, sent } = watched(undefined, { baseUrl, timeout: 300, retries: 1, longestWait: 0 });
-  await expect(ces.get('/clinics')).rejects.toMatchObject({ name: 'TimeoutError' });
+  await expect(ces.clinics.list().next()).rejects.toMatchObject({ name: 'TimeoutError' });
   expect(sent.filter(({ name }) => name === 'GET /clinics')).toHaveLength(2);
-  await expect(ces.get('/orders')).rejects.toMatchObject({ name: 'TimeoutError' });
+  await expect(ces.orders.list().next()).rejects.toMatchObject({ name: 'TimeoutError' });
   await closeServer(silent);
 }, 10_000);
+
+it('the client ends a call when the program aborts its signal', async () => {
+  const { ces } = watched();
+  const options = { signal: AbortSignal.abort() };
+  const calls = [ces.clinics.get({ id: partner.tenantId }, options), ces.clinics.list({}, options).next()];
+  for (const call of calls) await expect(call).rejects.toMatchObject({ name: 'AbortError' });
+});
 
 it('the client times out after 30 s unless the program sets another timeout', async () => {
   const { timeout } = AbortSignal;
   const timeouts: number[] = [];
   AbortSignal.timeout = (milliseconds) => (timeouts.push(milliseconds), timeout.call(AbortSignal, milliseconds));
-  await watched().ces.get('/clinics');
-  await watched(undefined, { timeout: 5_000 }).ces.get('/clinics');
+  await watched().ces.clinics.list().next();
+  await watched(undefined, { timeout: 5_000 }).ces.clinics.list().next();
   AbortSignal.timeout = timeout;
   expect(timeouts).toEqual([30_000, 30_000, 5_000, 5_000]);
 });
@@ -211,7 +223,7 @@ it('the compiler rejects codes that the contract does not have, a file in place 
     // @ts-expect-error there is no such code
     if (new ApiError(new Response(), null).code === 'patient_email_take') return;
     // @ts-expect-error JSON is not a file
-    (await ces.get('/clinics')) satisfies Uint8Array;
+    (await ces.clinics.get({ id: '' })) satisfies Uint8Array;
     const event = {} as WebhookEvent;
     // @ts-expect-error the data of another type
     if (event.type === 'webhook.ping') event.data.order_no = '';

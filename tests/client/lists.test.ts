@@ -40,7 +40,7 @@ const lists = operations.flatMap(({ method, path, operationId, parameters, respo
   return [{ operationId, path, isPaged, isHead }];
 });
 
-it.each(lists)('list() reads each element of $operationId once and ends', async ({ operationId, path, ...list }) => {
+it.each(lists)('pages() reads each element of $operationId once and ends', async ({ operationId, path, ...list }) => {
   const one = list.isPaged && { limit: 1 };
   const elements = await first(100, path, { ...needed[operationId], ...(list.isPaged && { limit: 100 }) });
   if (list.isPaged && operationId !== 'findPatients') expect(elements.length).toBeGreaterThan(1);
@@ -52,17 +52,17 @@ it.each(lists)('list() reads each element of $operationId once and ends', async 
 /** The first elements of a list. */
 async function first(count: number, path: string, parameters: object): Promise<unknown[]> {
   const elements: unknown[] = [];
-  const list = ces.list as (path: string, parameters: object) => AsyncGenerator;
-  for await (const element of list(path, parameters)) if (elements.push(element) === count) break;
-  return elements;
+  const pages = ces.pages as (path: string, parameters: object) => AsyncGenerator<{ data: unknown[] }>;
+  for await (const { data } of pages(path, parameters)) if (elements.push(...data) >= count) break;
+  return elements.slice(0, count);
 }
 
-it('list() requests no page before its elements are read', async () => {
+it('a list requests no page before its elements are read', async () => {
   let requests = 0;
   const { clientId, clientSecret } = partner;
   const fetch = (request: Request) => ((requests += 1), globalThis.fetch(request));
   const counted = createClient({ baseUrl: harness.baseUrl, clientId, clientSecret, fetch });
-  for await (const _ of counted.list('/clinics', { limit: 1 })) break;
+  for await (const _ of counted.clinics.list({ limit: 1 })) break;
   expect(requests).toBe(['the token', 'one page'].length);
 });
 
@@ -78,7 +78,7 @@ it('pages() returns the cursor from which another process continues', async () =
     }
   }
   const all: string[] = [];
-  for await (const { id } of ces.list('/events', { types })) all.push(id);
+  for await (const { id } of ces.events.list({ types })) all.push(id);
   expect(all.length).toBeGreaterThan(3);
   expect(read).toEqual(all);
 });
@@ -86,16 +86,16 @@ it('pages() returns the cursor from which another process continues', async () =
 it('the types of lists name their parameters, elements and pages', () => {
   const check = async (): Promise<void> => {
     const endpoint_id = 'c3d54d4c-2d3b-4d1c-8f5a-1f2e3d4c5b6a';
-    for await (const delivery of ces.list('/webhook-endpoints/{endpoint_id}/deliveries', { endpoint_id, limit: 5 })) {
+    for await (const delivery of ces.webhooks.listDeliveries({ endpoint_id, limit: 5 })) {
       delivery.status satisfies string;
     }
     for await (const page of ces.pages('/orders')) page satisfies { data: Order[]; next_cursor: string | null };
     // @ts-expect-error there is no such parameter
-    ces.list('/clinics', { serch: 'north' });
+    ces.clinics.list({ serch: 'north' });
     // @ts-expect-error a list of something is read with its parameters
-    ces.list('/webhook-endpoints/{endpoint_id}/deliveries');
+    ces.pages('/webhook-endpoints/{endpoint_id}/deliveries');
     // @ts-expect-error a single record is not a list
-    ces.list('/clients/{id}');
+    ces.pages('/clients/{id}');
   };
   expect(check).toBeInstanceOf(Function);
 });

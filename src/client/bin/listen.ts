@@ -59,17 +59,17 @@ export async function listen(options: ListenOptions): Promise<void> {
   if (!secret) print(`Secret of the signatures: ${state.secret}`);
   for (;;) {
     const query = { ...(state.cursor ? { cursor: state.cursor } : {}), ...(types ? { types: [...types] } : {}) };
-    const page = await ces.get('/events', { params: { query: query as object } });
-    const events: readonly Event[] = page.data;
-    for (const event of events.slice(events.findIndex(({ id }) => id === state.last) + 1)) {
-      await forward(event, state.secret, options);
-      state.last = event.id;
+    for await (const { data, next_cursor } of ces.pages('/events', query as object)) {
+      for (const event of data.slice(data.findIndex(({ id }) => id === state.last) + 1)) {
+        await forward(event, state.secret, options);
+        state.last = event.id;
+        await writeState(options.state, state);
+        if (event.type === until) return;
+      }
+      state.cursor = next_cursor;
       await writeState(options.state, state);
-      if (event.type === until) return;
     }
-    state.cursor = page.next_cursor;
-    await writeState(options.state, state);
-    if (!page.has_more) await pause(INTERVAL);
+    await pause(INTERVAL);
   }
 }
 
