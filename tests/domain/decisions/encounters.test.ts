@@ -1,15 +1,8 @@
 import type { Schemas } from '../../../src/contract.js';
+import { catalog, deny, typesOf } from './approved.js';
 import { Life } from './life.js';
 import { codeOf, problemOf, refusalOf } from './world.js';
 
-const catalog = [
-  { id: 'botox', category: 'toxins', price: '240.00', shipping: '15.00' },
-  { id: 'filler', category: 'toxins', price: '650.00' },
-  { id: 'semaglutide', category: 'weight', price: '299.00', rx: { refills: 1 } },
-  { id: 'inactive', category: 'weight', price: '1.00', isActive: false },
-] as const;
-
-const deny = () => ({ decision: 'denied' as const });
 const requested = (body: object = {}): Life => {
   const life = new Life(catalog);
   life.request(['botox'], body);
@@ -35,7 +28,6 @@ function after(change: (life: Life) => void): Life {
   return life;
 }
 const statusOf = ({ encounters: [encounter] }: Life) => encounter?.status;
-const typesOf = ({ events }: Life) => events.map(({ type }) => type);
 
 const commands: Readonly<Record<string, (life: Life) => void>> = {
   claim: (life) => life.claim(0),
@@ -210,7 +202,8 @@ describe('an update', () => {
     const lab = { id: 'lab', patientId: 'jane', isWithdrawn: false };
     const life = new Life(catalog);
     life.request(['botox'], {}, { documents: [lab] });
-    expect(refusalOf(() => life.update(0, { treatmentIds: ['filler', 'inactive'] }))).toEqual([
+    life.catalog.set('peptide', { id: 'peptide', category: 'weight', price: '1.00', isActive: false });
+    expect(refusalOf(() => life.update(0, { treatmentIds: ['filler', 'peptide'] }))).toEqual([
       ...['treatment_inactive', '#/treatmentIds/1'],
     ]);
     life.update(0, { treatmentIds: ['filler'] }, { documents: [{ ...lab, isWithdrawn: true }] });

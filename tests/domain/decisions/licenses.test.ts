@@ -1,8 +1,6 @@
+import { catalog, deny } from './approved.js';
 import { Life } from './life.js';
 import { codeOf, problemOf, provider } from './world.js';
-
-const catalog = [{ id: 'botox', category: 'toxins', price: '240.00' }] as const;
-const deny = () => ({ decision: 'denied' as const });
 
 describe('where licenses are required', () => {
   const asked = { state: 'TX', number: '4711', asynchronousAllowed: true, expiresOn: '2026-11-20' };

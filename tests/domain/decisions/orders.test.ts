@@ -1,19 +1,7 @@
 import { fulfilmentTransitions } from '../../../src/domain/orders/fulfilments.js';
+import { approved, catalog, deny, typesOf } from './approved.js';
 import { Life } from './life.js';
 import { codeOf, problemOf, refusalOf, shipTo } from './world.js';
-
-const catalog = [
-  { id: 'botox', category: 'toxins', price: '240.00', shipping: '15.00' },
-  { id: 'filler', category: 'toxins', price: '650.00', shipping: '15.00' },
-  { id: 'semaglutide', category: 'weight', price: '299.00', rx: { refills: 1 }, reviewOften: 'MONTHLY' },
-] as const;
-
-/** A life with one completed encounter for all treatments. */
-function approved(): Life {
-  const life = new Life(catalog);
-  life.review(life.request(catalog.map(({ id }) => id)));
-  return life;
-}
 
 const amounts = (life: Life, index = 0) => {
   const { orderStatus, balanceAmt, heldAmt, paidAmt, refundedAmt, refundableAmt } = life.order(index);
@@ -21,7 +9,6 @@ const amounts = (life: Life, index = 0) => {
   return [orderStatus, ...texts];
 };
 const holds = (life: Life, index = 0) => life.order(index).lines.map(({ holdReason }) => holdReason);
-const types = (life: Life) => life.events.map(({ type }) => type);
 
 describe('an order', () => {
   it('has a balance of lines and shipping until it is paid', () => {
@@ -64,7 +51,7 @@ describe('an order', () => {
     paid.pay(0);
     const free = new Life([{ id: 'sample', category: 'toxins', price: '0.00' }]);
     free.review(free.request(['sample']));
-    expect(types(free).slice(-2)).toEqual(['order.created', 'order.paid']);
+    expect(typesOf(free).slice(-2)).toEqual(['order.created', 'order.paid']);
     const cancelled = approved();
     cancelled.cancelOrder(0);
     for (const life of [paid, free, cancelled]) expect(codeOf(() => life.pay(0, '0.01'))).toBe('invalid_state');
@@ -157,7 +144,7 @@ it('an order can be cancelled until a payment is recorded, or a pharmacy has acc
   life.fulfil(0, 'exception', ['botox']);
   life.cancelOrder(0);
   expect(life.order(0).lines.map(({ status }) => status)).toEqual(['cancelled', 'cancelled', 'cancelled']);
-  expect(types(life).at(-1)).toBe('order.cancelled');
+  expect(typesOf(life).at(-1)).toBe('order.cancelled');
   const obstacles: ((other: Life) => void)[] = [
     (other) => other.cancelOrder(0),
     (other) => other.pay(0, '1.00'),
@@ -228,7 +215,7 @@ describe('lines whose approval ends', () => {
     life.revoke(0);
     expect(holds(life)).toEqual([null, 'revoked', 'revoked']);
     expect(life.order(0).lines.map(({ recalledAt }) => recalledAt !== null)).toEqual([true, false, false]);
-    expect(types(life).slice(-3)).toEqual(['gfe.revoked', 'order.held', 'order.recalled']);
+    expect(typesOf(life).slice(-3)).toEqual(['gfe.revoked', 'order.held', 'order.recalled']);
     life.fulfil(0, 'exception', ['botox']);
     expect(holds(life)).toEqual(['revoked', 'revoked', 'revoked']);
     expect(codeOf(() => life.fulfil(0, 'accepted', ['botox']))).toBe('approval_ended');
@@ -273,7 +260,7 @@ it('a line ships despite denials in its own review, and answers facts_changed af
     decision: category === 'weight' ? 'denied' : 'approved',
   }));
   life.fulfil(0, 'accepted', ['botox']);
-  life.review(life.request(['semaglutide']), () => ({ decision: 'denied' }));
+  life.review(life.request(['semaglutide']), deny);
   expect(codeOf(() => life.fulfil(0, 'shipped', ['botox']))).toBe('facts_changed');
 });
 
@@ -283,14 +270,14 @@ it('an expired approval stays expired when the treatment is decided again, and i
   life.fulfil(0, 'accepted', ['semaglutide']);
   life.pass(40);
   const item = life.encounters[0]?.gfeItems[1];
-  life.review(life.request(['semaglutide']), () => ({ decision: 'denied' }));
+  life.review(life.request(['semaglutide']), deny);
   expect(life.encounters[0]?.gfeItems[1]).toEqual(item);
-  expect(types(life)).not.toContain('gfe.superseded');
+  expect(typesOf(life)).not.toContain('gfe.superseded');
   expect(holds(life)).toEqual([null, null, 'superseded']);
 });
 
 it('a pharmacy that cancels the last line cancels the order, with its event', () => {
   const life = approved();
   life.fulfil(0, 'cancelled', ['botox', 'filler', 'semaglutide']);
-  expect(types(life).slice(-2)).toEqual(['order.fulfilment_updated', 'order.cancelled']);
+  expect(typesOf(life).slice(-2)).toEqual(['order.fulfilment_updated', 'order.cancelled']);
 });

@@ -1,20 +1,6 @@
-import { Life } from './life.js';
+import { approved, catalog, deny, typesOf } from './approved.js';
+import type { Life } from './life.js';
 import { codeOf, problemOf, refusalOf, shipTo } from './world.js';
-
-const catalog = [
-  { id: 'botox', category: 'toxins', price: '240.00', shipping: '15.00' },
-  { id: 'filler', category: 'toxins', price: '650.00', shipping: '15.00' },
-  { id: 'semaglutide', category: 'weight', price: '299.00', rx: { refills: 1 }, reviewOften: 'MONTHLY' },
-] as const;
-
-/** A life with one completed encounter for all treatments. */
-function approved(): Life {
-  const life = new Life(catalog);
-  life.review(life.request(catalog.map(({ id }) => id)));
-  return life;
-}
-
-const types = (life: Life) => life.events.map(({ type }) => type);
 
 describe('a reorder', () => {
   it("has today's prices, and its own address or that of the first order", () => {
@@ -29,7 +15,7 @@ describe('a reorder', () => {
       ['315', ['botox'], 'Austin', 1],
       ['665', ['filler'], 'Dallas', 2],
     ]);
-    expect(types(life).at(-1)).toBe('order.created');
+    expect(typesOf(life).at(-1)).toBe('order.created');
   });
 
   it('of a prescription is possible as often as it has refills, not counting cancelled lines', () => {
@@ -50,7 +36,7 @@ describe('a reorder', () => {
 
   it.each<[string, string, (life: Life) => void]>([
     ['approval_ended', 'is not covered: revoked', (life) => life.revoke(0)],
-    ['approval_ended', 'is not covered: denied', (life) => life.review(life.request(['botox']), () => denial)],
+    ['approval_ended', 'is not covered: denied', (life) => life.review(life.request(['botox']), deny)],
     [
       'approval_ended',
       'is approved in another encounter: reorder it there',
@@ -69,5 +55,4 @@ describe('a reorder', () => {
     const problem = problemOf(() => life.reorder(0, ['botox']));
     expect([problem?.code, problem?.errors[0]?.detail ?? '']).toEqual([code, detail]);
   });
-  const denial = { decision: 'denied' as const };
 });

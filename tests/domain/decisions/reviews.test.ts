@@ -1,16 +1,11 @@
 import type { Bodies } from '../../../src/contract.js';
+import { catalog, deny } from './approved.js';
 import { Life } from './life.js';
 import { codeOf, problemOf, refusalOf } from './world.js';
 
 type Decision = Bodies['SubmitReviewRequest']['decisions'][number];
 
-const catalog = [
-  { id: 'botox', category: 'toxins', price: '240.00', shipping: '15.00' },
-  { id: 'filler', category: 'toxins', price: '650.00' },
-  { id: 'semaglutide', category: 'weight', price: '299.00' },
-] as const;
 const ids = catalog.map(({ id }) => id);
-const deny = () => ({ decision: 'denied' as const });
 
 /** A life with one claimed encounter. */
 function claimed(body: object = {}, treatmentIds: readonly string[] = ids, birthDate?: string): Life {
