@@ -50,14 +50,6 @@ const broken: Broken[] = [
     { environment: { PORT: 'p-4711' } },
   ],
   [
-    'a missing variable',
-    'configuration',
-    'failure',
-    /S3_BUCKET is required with OBJECT_STORE=s3/,
-    /configuration\.md/,
-    { environment: { OBJECT_STORE: 's3' } },
-  ],
-  [
     'a misspelt variable',
     'configuration',
     'warning',
@@ -206,21 +198,17 @@ describe('doctor', () => {
     expect(faults).toEqual([]);
   });
 
-  it('doctor reports a wrong password of Redis as a failure', async () => {
-    const environment = { RATE_LIMIT_REDIS_URL: (redis?.url ?? '').replace('//', '//ces:4711@') };
-    await expectFound(installation, [
-      '',
-      'redis',
-      'failure',
+  it.each([
+    [
+      'a wrong password of Redis',
+      () => redis?.url.replace('//', '//ces:4711@'),
       /WRONGPASS/,
-      /^Correct the user and password/,
-      { environment },
-    ]);
-  });
-
-  it('doctor reports Redis that is down as a failure', async () => {
-    const environment = { RATE_LIMIT_REDIS_URL: `redis://:4711@127.0.0.1:${unused}` };
-    await expectFound(installation, ['', 'redis', 'failure', /ECONNREFUSED/, /Start Redis/, { environment }]);
+      /^Correct the user and pass/,
+    ],
+    ['Redis that is down', () => `redis://:4711@127.0.0.1:${unused}`, /ECONNREFUSED/, /Start Redis/],
+  ] as const)('doctor reports %s as a failure', async (title, url, message, remedy) => {
+    const environment = { RATE_LIMIT_REDIS_URL: url() ?? '' };
+    await expectFound(installation, [title, 'redis', 'failure', message, remedy, { environment }]);
   });
 });
 

@@ -1,48 +1,20 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { createProgram } from '../../src/cli/program.js';
 import { version } from '../../src/packageRoot.js';
 import { refusal } from './operator.js';
 import { runProgram } from './runProgram.js';
 
-const commands = [
-  ...['create', 'configure', 'deactivate', 'activate', 'list', 'export', 'import'].map((name) => `tenant ${name}`),
-  ...['create', 'list', 'update', 'deactivate', 'activate', 'revoke-tokens'].map((name) => `client ${name}`),
-  'client rotate-secret',
-  ...['verify', 'export', 'erase'].map((name) => `patient ${name}`),
-  ...['verify', 'export', 'purge'].map((name) => `audit ${name}`),
-  ...['complete', 'create', 'verify'].map((name) => `backup ${name}`),
-  ...[
-    'catalog import',
-    'provider import',
-    'order cancel',
-    'order hold',
-    'keys rotate',
-    'restore',
-    'migrate',
-    'citus layout',
-    'doctor',
-  ],
-];
-
-/** Names of the commands that a help text lists. */
-function listed(help: string): string[] {
-  const [, section = ''] = /\nCommands:\n((?: .*\n)*)/.exec(help) ?? [];
-  return [...section.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name);
-}
+const program: CommandUnknownOpts = createProgram(
+  { environment: {}, out() {}, err() {}, ask: undefined, screen: null },
+  () => {},
+);
+const commands = program.commands.flatMap((each) =>
+  each.commands.length > 0 ? each.commands.map((own) => `${each.name()} ${own.name()}`) : [each.name()],
+);
 
 const run = (...args: string[]) => runProgram({}, ...args);
 
 describe("the operator's program", () => {
-  it('lists every command in its help, and no others', async () => {
-    const help = await run('--help');
-    expect(help).toMatchObject({ code: 0, stderr: '' });
-    const groups = listed(help.stdout);
-    const helps = await Promise.all(groups.map((group) => run(group, '--help')));
-    const names = helps.flatMap(({ stdout }, index) => {
-      const subcommands = listed(stdout).map((name) => `${groups[index]} ${name}`);
-      return subcommands.length > 0 ? subcommands : [groups[index]];
-    });
-    expect(names.sort()).toEqual([...commands].sort());
-  });
-
   it.each(commands)('explains "%s" with an example and offers JSON, without a database', async (command) => {
     const { code, stdout, stderr } = await run(...command.split(' '), '--help');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
