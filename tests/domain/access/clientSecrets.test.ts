@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
+import { Prisma } from '../../../generated/prisma/client.js';
 import { createApiClient, deactivateApiClient } from '../../../src/domain/access/apiClients.js';
 import { rotateSecret } from '../../../src/domain/access/apiClientSecrets.js';
 import { authenticateClient } from '../../../src/domain/access/clientAuthentication.js';
 import { createTenant } from '../../../src/domain/access/tenants.js';
 import { newClient, newPartner, type Credentials, type Partner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
-import { call } from '../../support/http.js';
-import { login, refresh } from '../../support/tokens.js';
+import { whileBlocked } from '../../support/lockWaits.js';
+import { login } from '../../support/tokens.js';
 
 const HOUR = 3_600;
 
@@ -92,34 +93,20 @@ describe('rotation', () => {
 
   it('answers 200 to a login that waits for its lock', async () => {
     const client = await unusedClient();
-    const { tenantId } = client;
-    const { id } = await clientOf(client);
     const [secret] = await secretsOf(client);
-    const answer = await harness.domain.db.prisma.$transaction(
-      async (rotation) => {
-        await rotation.$queryRaw`SELECT id FROM api_client WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
-        const pending = login(harness, client);
-        await untilBlocked();
-        await rotation.apiClientSecret.updateMany({
-          where: { tenantId, id: secret?.id ?? '' },
+    const { status } = await whileBlocked(
+      harness,
+      Prisma.sql`SELECT FROM api_client WHERE client_id = ${client.clientId} FOR NO KEY UPDATE`,
+      () => login(harness, client),
+      (rotation) =>
+        rotation.apiClientSecret.updateMany({
+          where: { tenantId: client.tenantId, id: secret?.id ?? '' },
           data: { hint: 'late' },
-        });
-        return { pending };
-      },
-      { timeout: 20_000 },
+        }),
     );
-    expect((await answer.pending).status).toBe(200);
+    expect(status).toBe(200);
   });
 });
-
-/** Resolves when a session waits for a lock. */
-async function untilBlocked(): Promise<void> {
-  for (;;) {
-    const [row] = await harness.domain.db.prisma.$queryRaw<{ waiting: bigint }[]>`
-      SELECT count(*) AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    if (row && row.waiting > 0n) return;
-  }
-}
 
 describe('the check of a secret', () => {
   it('sends equal queries for an unknown client, an inactive client and a wrong secret', async () => {
@@ -147,32 +134,6 @@ describe('the check of a secret', () => {
 });
 
 describe('issueToken', () => {
-  /** Every row version of the tables that tokens touch, and the rows of all tables but the audit. */
-  async function state(): Promise<unknown> {
-    const { db } = harness.domain;
-    const versions = await db.prisma.$queryRaw`
-      SELECT id::text, xmin::text FROM api_client
-      UNION ALL SELECT id::text, xmin::text FROM api_client_secret ORDER BY 1, 2`;
-    const counts = await db.prisma.$queryRaw`
-      SELECT table_name, (xpath('//n/text()', query_to_xml(
-        format('SELECT count(*) AS n FROM %I', table_name), true, true, '')))[1]::text AS rows
-      FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'
-        AND table_name <> 'audit_event' ORDER BY 1`;
-    return { versions, counts };
-  }
-
-  it('writes no row if the use of the secret was recorded within the last hour', async () => {
-    const { body } = await login(harness, partner);
-    const before = await state();
-    harness.clock.advance(HOUR - 1);
-    for (let count = 0; count < 3; count += 1) {
-      await login(harness, partner);
-      await refresh(harness, partner, body.refresh_token);
-      await call(harness, 'GET /clinics', { token: body.access_token });
-    }
-    expect(await state()).toEqual(before);
-  });
-
   it('records the time of use for the secret and the client at most once an hour', async () => {
     const client = await unusedClient();
     const noted = async () => [(await clientOf(client)).lastUsedAt, (await secretsOf(client))[0]?.lastUsedAt];
