@@ -6,11 +6,10 @@ import { until } from '../../support/downloads.js';
 import { newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { eicar, startFakeClamd } from '../../support/fakeClamd.js';
 import { sampleFiles, startFileHost } from '../../support/fileHost.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness, startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { filesBelow } from '../../support/objectStores.js';
 import { expectProblem } from '../../support/refusals.js';
-import { hasS3Server, startS3Server, type S3Server } from '../../support/s3.js';
 
 const infected = Buffer.concat([sampleFiles.pdf.subarray(0, -6), Buffer.from(`${eicar}\n%%EOF\n`)]);
 const large = Buffer.concat([sampleFiles.pdf, randomBytes(3_000_000), Buffer.from('\n%%EOF\n')]);
@@ -29,80 +28,45 @@ const uploadTo = (harness: Harness, { token }: Partner, patientId: string, conte
   return call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, { token, json });
 };
 
-/** The rules for either store; `objects` lists stored and temporary objects. */
-function describeUploads(
-  settings: () => Record<string, string>,
-  objects: (harness: Harness) => Promise<string[]>,
-): void {
-  let harness: Harness;
-  let partner: Partner;
-  let patientId: string;
-  beforeAll(async () => {
-    harness = await startHarness({ environment: { ...environment(), ...settings() } });
-    // An S3 server checks the expiry of a link by its own clock.
-    harness.clock.now = new Date();
-    partner = await newPartner(harness);
-    patientId = await newPatient(harness, partner);
-  });
-  afterAll(() => harness.close());
-  afterEach(async () => {
-    clamd.behave(undefined);
-    await until(() => clamd.openConnections() === 0 && host.openConnections() === 0);
-  });
-
-  const upload = (content: Uint8Array) => uploadTo(harness, partner, patientId, content);
-  /** Every row and every object. */
-  const stored = async () => [
-    await harness.domain.db.prisma.document.findMany({ where: { tenantId: partner.tenantId } }),
-    await objects(harness),
-  ];
-
-  it('uploadPatientDocument stores the scanned bytes unchanged', async () => {
-    const { status, body } = await upload(large);
-    expect([status, body.userDocument.sizeBytes]).toEqual([200, large.length]);
-    expect(clamd.scanned.at(-1)?.equals(large)).toBe(true);
-    expect(body.userDocument.checksum).toBe(createHash('sha256').update(large).digest('hex'));
-    const served = await fetch(body.userDocument.fileUrl);
-    expect(Buffer.from(await served.arrayBuffer()).equals(large)).toBe(true);
-  });
-
-  it('uploadPatientDocument refuses an infected file, stores none of it and does not disclose the virus signature', async () => {
-    const before = await stored();
-    const answer = await upload(infected);
-    expectProblem(answer, 400, 'document_rejected');
-    expect(await stored()).toEqual(before);
-    expect(answer.text + JSON.stringify(harness.logged)).not.toMatch(/eicar/i);
-  });
-
-  it('uploadPatientDocument answers 503 with Retry-After when clamd hangs up in the middle, and stores no document', async () => {
-    const before = await stored();
-    clamd.behave((socket) => socket.once('data', () => socket.destroy()));
-    const answer = await upload(large);
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toBe('5');
-    expect(await stored()).toEqual(before);
-  });
-}
-
-describe('an upload to the file store', () => {
-  describeUploads(
-    () => ({}),
-    ({ dataDir }) => filesBelow(join(dataDir, 'documents')),
-  );
+const harness = await openHarness({ environment: environment() });
+const partner = await newPartner(harness);
+const patientId = await newPatient(harness, partner);
+afterEach(async () => {
+  clamd.behave(undefined);
+  await until(() => clamd.openConnections() === 0 && host.openConnections() === 0);
 });
 
-const describeOnS3 = hasS3Server() ? describe : describe.skip;
+const upload = (content: Uint8Array) => uploadTo(harness, partner, patientId, content);
+/** Every row and every object, temporary ones included. */
+const stored = async () => [
+  await harness.domain.db.prisma.document.findMany({ where: { tenantId: partner.tenantId } }),
+  await filesBelow(join(harness.dataDir, 'documents')),
+];
 
-describeOnS3('an upload to the S3 store', () => {
-  let server: S3Server;
-  beforeAll(async () => {
-    server = await startS3Server();
-  });
-  afterAll(() => server.close());
-  describeUploads(
-    () => server.environment,
-    async ({ dataDir }) => [...(await server.keys()), ...(await filesBelow(join(dataDir, 'spool')))],
-  );
+it('uploadPatientDocument stores the scanned bytes unchanged', async () => {
+  const { status, body } = await upload(large);
+  expect([status, body.userDocument.sizeBytes]).toEqual([200, large.length]);
+  expect(clamd.scanned.at(-1)?.equals(large)).toBe(true);
+  expect(body.userDocument.checksum).toBe(createHash('sha256').update(large).digest('hex'));
+  const served = await fetch(body.userDocument.fileUrl);
+  expect(Buffer.from(await served.arrayBuffer()).equals(large)).toBe(true);
+});
+
+it('uploadPatientDocument refuses an infected file, stores none of it and does not disclose the virus signature', async () => {
+  const before = await stored();
+  const answer = await upload(infected);
+  expectProblem(answer, 400, 'document_rejected');
+  expect(await stored()).toEqual(before);
+  expect(answer.text + JSON.stringify(harness.logged)).not.toMatch(/eicar/i);
+});
+
+it('uploadPatientDocument answers 503 with Retry-After when clamd hangs up in the middle, and stores no document', async () => {
+  const before = await stored();
+  clamd.behave((socket) => socket.once('data', () => socket.destroy()));
+  const answer = await upload(large);
+  expectProblem(answer, 503, 'dependency_unavailable');
+  expect(answer.headers.get('Retry-After')).toBe('5');
+  expect(await stored()).toEqual(before);
 });
 
 describe('a service whose clamd is down', () => {

@@ -51,24 +51,6 @@ describe('createEncounter while the catalog changes', () => {
       expect(['2.00', '40.00']).toContain(body.estimate.sub_total);
     }
   });
-
-  it('creates a complete encounter or answers 409 while its clinic is being deactivated', async () => {
-    const { db } = harness.domain;
-    const { tenantId } = partner;
-    const json = await encounterBody(harness, partner);
-    const close = () =>
-      db.prisma.clinic.updateMany({ where: { tenantId, id: json.clinicId }, data: { isActive: false } });
-    const [, ...answers] = await Promise.all([close(), ...Array.from({ length: 30 }, () => create(partner, json))]);
-    for (const { status, body } of answers)
-      expect([201, 'clinic_inactive']).toContain(status === 201 ? status : body.code);
-    const stored = await db.prisma.encounter.findMany({
-      where: { tenantId, clinicId: json.clinicId },
-      include: { treatments: true, gfeItems: true },
-    });
-    expect(stored).toHaveLength(answers.filter(({ status }) => status === 201).length);
-    for (const { treatments, gfeItems } of stored) expect([treatments.length, gfeItems.length]).toEqual([1, 1]);
-    expect((await create(partner, json)).body.code).toBe('clinic_inactive');
-  });
 });
 
 // createEncounter writes its rows together with its events, while it holds the tenant's event counter. Foreign keys lock

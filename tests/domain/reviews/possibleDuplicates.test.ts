@@ -125,21 +125,3 @@ it('getChart shows at most 100 denials of possible duplicates, and sets hasMore 
   await denied(others[0]);
   expect(await shown()).toEqual([100, true]);
 });
-
-it('getChart looks up the denials of only the 1,000 matching patients that were created last', async () => {
-  const same = person('Placeholder');
-  const first = await newPatient(harness, partner, same);
-  await denied(first);
-  harness.clock.advance(1);
-  const copy = (count: number) => harness.domain.db.prisma.$executeRaw`
-    INSERT INTO client (id, tenant_id, first_name, last_name, email, date_of_birth, phone, country_code, is_verified,
-      is_home_address_same_as_shipping, created_at, updated_at)
-    SELECT gen_random_uuid(), tenant_id, first_name, last_name, gen_random_uuid() || '@example.com', date_of_birth, phone,
-      country_code, is_verified, true, ${harness.clock.now}, updated_at
-    FROM client, generate_series(1, ${count}::int) WHERE client.tenant_id = ${partner.tenantId} AND id = ${first}::uuid`;
-  const claimed = await claimedEncounter(harness, partner, { patientId: await newPatient(harness, partner, same) });
-  await copy(999);
-  expect(idsOf(await chartOf(claimed))[0]).toBe(first);
-  await copy(1);
-  expect(idsOf(await chartOf(claimed))).not.toContain(first);
-});
