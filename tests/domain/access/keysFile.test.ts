@@ -1,20 +1,19 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { v7 } from 'uuid';
 import { openSigningKeys, rotateSigningKeys } from '../../../src/adapters/tokens/signingKeys.js';
+import { temporaryFolder } from '../../support/folder.js';
 
 const DAY = 86_400;
 let now = new Date('2026-11-20T16:00:00.000Z');
 
 /** A keys file that does not exist yet. */
 let file: string;
-const folder = await mkdtemp(join(tmpdir(), 'ces-keys-'));
+const folder = temporaryFolder();
 beforeEach(async () => {
-  file = join(await mkdtemp(join(folder, 'case-')), 'keys.json');
+  file = join(await mkdtemp(folder('case-')), 'keys.json');
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const rotate = (path: string, force = false): Promise<{ kid: string; retired: string[] }> =>
   rotateSigningKeys(path, { now, newId: () => v7(), retireAfter: 30 * DAY, force });

@@ -1,11 +1,11 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rotateSigningKeys } from '../../../src/adapters/tokens/signingKeys.js';
 import { readConfig } from '../../../src/config.js';
 import { openServices } from '../../../src/runtime/services.js';
 import { newPartner, newToken } from '../../support/factories.js';
-import { startHarness } from '../../support/harness.js';
+import { temporaryFolder } from '../../support/folder.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 import { isSignedBy, login, readToken, refresh } from '../../support/tokens.js';
@@ -14,15 +14,11 @@ const DAY = 86_400;
 
 /** A keys file that does not exist yet. */
 let file: string;
-const harness = await startHarness();
+const harness = await openHarness();
 const partner = await newPartner(harness);
-const folder = await mkdtemp(join(tmpdir(), 'ces-keys-'));
+const folder = temporaryFolder();
 beforeEach(async () => {
-  file = join(await mkdtemp(join(folder, 'case-')), 'keys.json');
-});
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
-  await harness.close();
+  file = join(await mkdtemp(folder('case-')), 'keys.json');
 });
 
 const rotate = (path: string, force = false): Promise<{ kid: string; retired: string[] }> =>

@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { mock } from 'node:test';
 import { createClamavScanner } from '../../../src/adapters/scanner/clamavScanner.js';
@@ -11,6 +8,7 @@ import { codeOf, refusalOf, until } from '../../support/downloads.js';
 import { afterTheFile, eicar, startFakeClamd, type Behavior } from '../../support/fakeClamd.js';
 import type { FakeClamd, FakeClamdOptions } from '../../support/fakeClamd.js';
 import { sampleFiles } from '../../support/fileHost.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { bodyOf } from '../../support/objectStores.js';
 
 const mebibyte = 1024 * 1024;
@@ -20,8 +18,7 @@ const infected = Buffer.concat([sampleFiles.pdf.subarray(0, 20), Buffer.from(eic
 const codeFor = (scanner: DocumentScanner, body: AsyncIterable<Uint8Array>): Promise<string> =>
   codeOf(buffer(scanner.scanned(body)));
 
-const folder = await mkdtemp(join(tmpdir(), 'clamd-'));
-afterAll(() => rm(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 it('documents pass unchanged when no scanner is configured', async () => {
   const none = createDocumentScanner({ kind: 'none' });
@@ -43,7 +40,7 @@ function useClamd(options: () => FakeClamdOptions = () => ({})): () => FakeClamd
 }
 
 describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
-  const path = () => (way === 'TCP' ? {} : { path: join(folder, 'clamd.ctl') });
+  const path = () => (way === 'TCP' ? {} : { path: folder('clamd.ctl') });
   const clamd = useClamd(() => ({ maxLength: 5_000_000, ...path() }));
   let scanner: DocumentScanner;
   beforeAll(() => {
@@ -138,7 +135,7 @@ describe('clamd', () => {
   it('makes the scan fail, with the cause in the log, when it is down', async () => {
     const gone = await startFakeClamd();
     await gone.close();
-    for (const address of [gone.address, { path: join(folder, 'absent.ctl') }]) {
+    for (const address of [gone.address, { path: folder('absent.ctl') }]) {
       const scanner = createClamavScanner({ address, patience: 300 });
       const { code, cause } = await refusalOf(buffer(scanner.scanned(bodyOf('%PDF-'))));
       expect(code).toBe('dependency_unavailable');

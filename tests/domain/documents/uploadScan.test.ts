@@ -1,11 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../../support/downloads.js';
 import { newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { eicar, startFakeClamd } from '../../support/fakeClamd.js';
 import { sampleFiles, startFileHost } from '../../support/fileHost.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { openHarness, startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { filesBelow } from '../../support/objectStores.js';
@@ -17,18 +16,18 @@ const large = Buffer.concat([sampleFiles.pdf, randomBytes(3_000_000), Buffer.fro
 const [host, clamd] = await Promise.all([startFileHost(), startFakeClamd({ maxLength: 4_000_000 })]);
 afterAll(() => Promise.all([host.close(), clamd.close()]));
 
-const environment = () => ({
+const environment = {
   DOCUMENT_FETCH_ALLOWED_HOSTS: host.host,
   DOCUMENT_SCANNER: 'clamav',
   CLAMAV_ADDRESS: clamd.setting,
-});
+};
 
 const uploadTo = (harness: Harness, { token }: Partner, patientId: string, content: Uint8Array): Promise<Answer> => {
   const json = { url: host.serve('/file.pdf', { content }) };
   return call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, { token, json });
 };
 
-const harness = await openHarness({ environment: environment() });
+const harness = await openHarness({ environment });
 const partner = await newPartner(harness);
 const patientId = await newPatient(harness, partner);
 afterEach(async () => {
@@ -69,20 +68,17 @@ it('uploadPatientDocument answers 503 with Retry-After when clamd hangs up in th
   expect(await stored()).toEqual(before);
 });
 
-describe('a service whose clamd is down', () => {
-  it('starts, is ready, answers 503 to uploads and accepts them when clamd is back', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'clamd-'));
-    const path = join(folder, 'clamd.ctl');
-    const harness = await startHarness({ environment: { ...environment(), CLAMAV_ADDRESS: path } });
-    const partner = await newPartner(harness);
-    const patientId = await newPatient(harness, partner);
-    const upload = () => uploadTo(harness, partner, patientId, sampleFiles.pdf);
-    expect((await call(harness, 'GET /readyz')).status).toBe(200);
-    expectProblem(await upload(), 503, 'dependency_unavailable');
-    const late = await startFakeClamd({ path });
-    expect((await upload()).status).toBe(200);
-    await late.close();
-    await harness.close();
-    await rm(folder, { recursive: true });
-  });
+const folder = temporaryFolder();
+it('a service whose clamd is down starts, is ready, answers 503 to uploads and accepts them when clamd is back', async () => {
+  const path = folder('clamd.ctl');
+  const harness = await startHarness({ environment: { ...environment, CLAMAV_ADDRESS: path } });
+  const partner = await newPartner(harness);
+  const patientId = await newPatient(harness, partner);
+  const upload = () => uploadTo(harness, partner, patientId, sampleFiles.pdf);
+  expect((await call(harness, 'GET /readyz')).status).toBe(200);
+  expectProblem(await upload(), 503, 'dependency_unavailable');
+  const late = await startFakeClamd({ path });
+  expect((await upload()).status).toBe(200);
+  await late.close();
+  await harness.close();
 });

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { v7 } from 'uuid';
 import { openDatabase } from '../../../src/adapters/database/database.js';
@@ -8,18 +7,18 @@ import { openObjectStore } from '../../../src/adapters/objects/openObjectStore.j
 import { createDemo } from '../../../src/domain/sandbox/demo.js';
 import { hashClientSecret } from '../../../src/domain/access/apiClientSecrets.js';
 import { presets } from '../../../src/domain/access/permissions.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { createTestDatabase } from '../../support/postgres.js';
 import { storedCatalog } from '../catalog/catalogHarness.js';
 
 const database = await createTestDatabase();
 const db = openDatabase(database.url);
-const dataDir = await mkdtemp(join(tmpdir(), 'ces-demo-'));
+const dataDir = temporaryFolder()();
 const store = await openObjectStore({ dataDir, store: { kind: 'file' } });
 
 afterAll(async () => {
   await db.close();
   await database.drop();
-  await rm(dataDir, { recursive: true });
 });
 
 it('createDemo creates two sandbox tenants with working credentials, and does not change them when it runs again', async () => {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openS3Store } from '../../../src/adapters/objects/s3Store.js';
 import { removeOrphanedObjects } from '../../../src/domain/sweeps/orphanedObjects.js';
@@ -104,9 +103,7 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
 }
 
 describe('removeOrphanedObjects in the file store', () => {
-  let dataDir: string;
-  beforeAll(async () => void (dataDir = await mkdtemp(join(tmpdir(), 'orphans-'))));
-  afterAll(() => rm(dataDir, { recursive: true }));
+  const dataDir = temporaryFolder()();
 
   describeSweep(async () => ({ DATA_DIR: dataDir }));
 
