@@ -14,8 +14,6 @@ export interface DownloaderOptions {
   readonly ca?: string;
   /** Milliseconds, for each of: DNS lookup, TCP connection, TLS handshake. */
   readonly connectTimeout?: number;
-  /** Milliseconds that the server may send nothing. */
-  readonly stallTimeout?: number;
   /** Milliseconds for the whole fetch, including redirects and reading. */
   readonly totalTimeout?: number;
   /** Replaces the normal lookup of host names. */
@@ -25,7 +23,6 @@ export interface DownloaderOptions {
 /** Default limits of a fetch, in milliseconds (R-62). */
 export const fetchDefaults = {
   connectTimeout: 5_000,
-  stallTimeout: 10_000,
   totalTimeout: 30_000,
   maxRedirects: 3,
 } as const;
@@ -35,14 +32,13 @@ const GET: OutgoingRequest = { method: 'GET', headers: {} };
 const redirectStatuses: readonly (number | undefined)[] = [301, 302, 303, 307, 308];
 
 export function createDownloader(options: DownloaderOptions): Downloader {
-  const { connectTimeout, stallTimeout, totalTimeout } = { ...fetchDefaults, ...options };
+  const { connectTimeout, totalTimeout } = { ...fetchDefaults, ...options };
   const request = guardedRequests({
     allowed: allowedOrigins(options.allowedHosts, 'DOCUMENT_FETCH_ALLOWED_HOSTS'),
     lookup: options.lookup,
     userAgent: 'ClinicalEncounterService/1 (document fetch)',
     ca: options.ca,
     connectTimeout,
-    responseTimeout: stallTimeout,
   });
 
   return async (text, { maxBytes }, use) => {
@@ -53,7 +49,7 @@ export function createDownloader(options: DownloaderOptions): Downloader {
     try {
       if (Number(response.headers['content-length']) > maxBytes) throw new Problem('document_too_large');
       const meter: Meter = { bytes: 0, hash: createHash('sha256'), atEnd: false };
-      const chunks = metered(chunksOf(stream, stallTimeout), maxBytes, meter);
+      const chunks = metered(chunksOf(stream), maxBytes, meter);
       const start = await readStart(chunks);
       if (start.length === 0) throw new Problem('document_empty');
       const sniffedType = await sniffType(start);
@@ -91,17 +87,12 @@ async function follow(start: URL, visit: (url: URL) => Promise<Exchange>): Promi
   return failed(new Error(`More than ${maxRedirects} redirects`));
 }
 
-/** Yields a stream's chunks. The stall timeout runs only while reading, so a slow consumer is not a stall. */
-async function* chunksOf(stream: Readable, stallTimeout: number): AsyncGenerator<Uint8Array> {
-  const iterator: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();
-  for (;;) {
-    const timer = setTimeout(() => stream.destroy(new Error('The server stalled')), stallTimeout);
-    const next = await iterator
-      .next()
-      .catch(failed)
-      .finally(() => clearTimeout(timer));
-    if (next.done) return;
-    if (next.value instanceof Uint8Array) yield next.value;
+/** The chunks of a stream. @throws Problem document_fetch_failed for the stream's errors */
+async function* chunksOf(stream: Readable): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stream as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    failed(error);
   }
 }
 

@@ -11,7 +11,7 @@ import { isAllowedOrigin, isPublicAddress, isPublicOrigin } from './addressRules
 /** Returns all addresses of a host name; rejects if there are none. */
 export type HostLookup = (hostname: string) => Promise<readonly LookupAddress[]>;
 
-/** How to send requests. Timeouts are in milliseconds. */
+/** How to send requests. */
 interface GuardOptions {
   /** Origins that may be reached over http and at any address. */
   readonly allowed: ReadonlySet<string>;
@@ -20,10 +20,8 @@ interface GuardOptions {
   readonly userAgent: string;
   /** PEM certificates to trust in place of the system's. */
   readonly ca: string | undefined;
-  /** Timeout for each of: lookup, TCP connection, TLS handshake. */
+  /** Milliseconds, for each of: lookup, TCP connection, TLS handshake. */
   readonly connectTimeout: number;
-  /** Timeout for receiving the response's headers. */
-  readonly responseTimeout: number;
 }
 
 export interface OutgoingRequest {
@@ -47,8 +45,7 @@ export class ForbiddenTarget extends Error {}
  * redirects, because got would read whole error pages and restart its timeouts on every hop.
  * @throws ForbiddenTarget, or the cause of the failure
  */
-export function guardedRequests({ allowed, lookup, userAgent, ca, ...timeouts }: GuardOptions) {
-  const { connectTimeout: connect, responseTimeout: response } = timeouts;
+export function guardedRequests({ allowed, lookup, userAgent, ca, connectTimeout: connect }: GuardOptions) {
   return async (url: URL, request: OutgoingRequest, signal: AbortSignal): Promise<Exchange> => {
     const isExempt = isAllowedOrigin(url, allowed);
     if (!isExempt && !isPublicOrigin(url)) throw new ForbiddenTarget();
@@ -60,7 +57,7 @@ export function guardedRequests({ allowed, lookup, userAgent, ca, ...timeouts }:
       // Use new agents per request: a kept-alive connection of an earlier request would bypass the address check.
       agent: { http: new HttpAgent({ keepAlive: false }), https: new HttpsAgent({ keepAlive: false, ca }) },
       dnsLookup: checkedLookup(lookup ?? (isExempt ? lookupAsOthers : lookupInDns), isExempt),
-      timeout: { lookup: connect, connect, secureConnect: connect, response },
+      timeout: { lookup: connect, connect, secureConnect: connect },
       retry: { limit: 0 },
       followRedirect: false,
       throwHttpErrors: false,

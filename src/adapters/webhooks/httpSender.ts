@@ -23,7 +23,6 @@ export function createWebhookSender({ allowedHosts, timeout, ca, lookup }: Sende
     lookup,
     userAgent: 'ClinicalEncounterService/1 (webhook)',
     connectTimeout: Math.min(CONNECT_TIMEOUT, timeout),
-    responseTimeout: timeout,
   });
   return async (url, headers, body) => {
     const deadline = AbortSignal.timeout(timeout);
