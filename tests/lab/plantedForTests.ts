@@ -23,7 +23,7 @@ export const plantedForTests: readonly Planted[] = [
   {
     name: 'token of another type',
     where: 'adapters/tokens/tokens.ts',
-    break: ['header?.typ !== typ', 'header === undefined'],
+    break: ['header?.typ !== headerTypes[kind]', 'header === undefined'],
     noticedBy: 'access/tokens.test',
   },
   {

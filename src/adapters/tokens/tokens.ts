@@ -34,46 +34,32 @@ const audienceOf = (kind: TokenKind, issuer: string): string => (kind === 'acces
 
 /** Creates and checks tokens. @param issuer the public address; a function, because the port may be known only later */
 export function openTokens(keys: SigningKeys, issuer: () => string, newId: () => string): Tokens {
-  const sign = async (typ: string, payload: object): Promise<string> => {
-    const [{ kid: keyid, privateKey }] = await keys.current();
-    return jwt.sign(payload, privateKey, { algorithm: 'ES256', keyid, header: { alg: 'ES256', typ } });
-  };
-  const verify = async (typ: string, token: string, now: Date, expected: jwt.VerifyOptions): Promise<unknown> => {
-    const header = headerOf(token);
-    // Compare exactly: this service is the only issuer, and `typ` of foreign tokens may be of any type.
-    if (header?.typ !== typ) return 'invalid';
-    const key = (await keys.current()).find(({ kid }) => kid === header.kid);
-    if (!key) return 'invalid';
-    const clock = { clockTimestamp: secondsOf(now), clockTolerance: LEEWAY };
-    try {
-      return jwt.verify(token, key.publicKey, { algorithms: ['ES256'], ...expected, ...clock });
-    } catch (error) {
-      return error instanceof jwt.TokenExpiredError ? 'expired' : 'invalid';
-    }
-  };
   return {
-    sign(kind, claims) {
+    async sign(kind, claims) {
+      const [{ kid: keyid, privateKey }] = await keys.current();
       const own = { iss: issuer(), aud: audienceOf(kind, issuer()), sub: claims.client_id, jti: newId() };
-      return sign(headerTypes[kind], { ...own, ...claims });
+      const header = { alg: 'ES256', typ: headerTypes[kind] };
+      return jwt.sign({ ...own, ...claims }, privateKey, { algorithm: 'ES256', keyid, header });
     },
     async verify(kind, token, now) {
+      const current = await keys.current();
       const expected = { issuer: issuer(), audience: audienceOf(kind, issuer()) };
-      const payload = await verify(headerTypes[kind], token, now, expected);
-      if (payload === 'expired') return payload;
-      return isClaims(payload) ? payload : 'invalid';
+      const clock = { clockTimestamp: secondsOf(now), clockTolerance: LEEWAY };
+      try {
+        const header = jwt.decode(token, { complete: true })?.header;
+        const key = current.find(({ kid }) => kid === header?.kid);
+        // Compare exactly: this service is the only issuer, and `typ` of foreign tokens may be of any type.
+        if (!key || header?.typ !== headerTypes[kind]) return 'invalid';
+        const payload = jwt.verify(token, key.publicKey, { algorithms: ['ES256'], ...expected, ...clock });
+        return isClaims(payload) ? payload : 'invalid';
+      } catch (error) {
+        return error instanceof jwt.TokenExpiredError ? 'expired' : 'invalid';
+      }
     },
   };
 }
 
 const secondsOf = (time: Date): number => Math.floor(time.getTime() / 1000);
-
-function headerOf(token: string): jwt.JwtHeader | undefined {
-  try {
-    return jwt.decode(token, { complete: true })?.header;
-  } catch {
-    return undefined; // jsonwebtoken throws for a payload that is not JSON
-  }
-}
 
 /** Narrows the type only: a valid signature proves that `sign` wrote these claims. */
 function isClaims(payload: unknown): payload is TokenClaims {
