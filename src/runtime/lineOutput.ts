@@ -7,29 +7,20 @@ const PAUSE_MS = 10;
 /** Maximum of failed writes at the end of the process: after these, about a second, it must end. */
 const LAST_TRIES = 100;
 
-interface Losses {
-  lost(): void;
-  /** Called when writing works again, with the number of lines that were lost before. */
-  recovered(lines: number): void;
-}
-
 /**
  * Writes lines without blocking or failing. A full disk or a stopped reader delays lines, and loses lines beyond a
  * limit, but the process continues and can end. pino's own destination would throw and keep the process alive.
+ * @param onLost called for each line that is lost
  */
-export function openLineOutput(fd: number, losses: Losses): { write(line: string): void } {
+export function openLineOutput(fd: number, onLost: () => void): { write(line: string): void } {
   let waiting = '';
   /** Bytes taken from `waiting` that are not yet written. */
   let begun: Uint8Array = Buffer.alloc(0);
   let state: 'idle' | 'writing' | 'pausing' = 'idle';
-  let lost = 0;
 
   const takeWaiting = (): void => {
     begun = Buffer.from(waiting);
     waiting = '';
-    const lines = lost;
-    lost = 0;
-    if (lines > 0) losses.recovered(lines);
   };
   const writeOn = (): void => {
     if (begun.length === 0) takeWaiting();
@@ -61,10 +52,7 @@ export function openLineOutput(fd: number, losses: Losses): { write(line: string
   });
   return {
     write(line) {
-      if (waiting.length + line.length > MAX_WAITING) {
-        lost += 1;
-        return losses.lost();
-      }
+      if (waiting.length + line.length > MAX_WAITING) return onLost();
       waiting += line;
       if (state !== 'idle') return;
       // A write costs more than a line, so collect some first. The exit listener writes the rest at the end.

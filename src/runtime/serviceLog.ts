@@ -12,12 +12,10 @@ export async function openServiceLog(
 ): Promise<Logger> {
   const options = { level, base: null, timestamp: stdTimeFunctions.isoTime };
   if (terminal === null) {
-    const output = openLineOutput(process.stdout.fd, {
-      lost: () => metrics?.lostLogLines.inc(),
-      recovered: (lines) => log.warn({ lines }, 'log lines were lost because standard output was blocked'),
-    });
-    const log = pino(options, output);
-    return log;
+    return pino(
+      options,
+      openLineOutput(process.stdout.fd, () => metrics?.lostLogLines.inc()),
+    );
   }
   const { prettyFactory } = await import('pino-pretty');
   const readable = prettyFactory({
