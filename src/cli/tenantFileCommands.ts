@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { readConfig, type Config } from '../config.js';
 import { findTenant } from '../domain/access/tenants.js';
 import { openBackupStore } from './backup/backupStore.js';
-import { readManifest, verifyFiles } from './backup/manifest.js';
+import { assertComplete, readManifest, verifyFiles } from './backup/manifest.js';
 import type { CliIo } from './cliIo.js';
 import { addCommand } from './command.js';
 import { openStore, recordedOn, withAnySchema } from './operator.js';
@@ -30,21 +30,14 @@ export function addTenantFileCommands(tenant: Command, terminal: CliIo): void {
     )
     .action(async (idOrName, { to, json }) => {
       const target = await openBackupStore(terminal, to, true);
-      const {
-        tenant: id,
-        rows,
-        objects,
-        missing,
-      } = await withAnySchema(terminal, ({ ownerUrl: url }) =>
+      const manifest = await withAnySchema(terminal, ({ ownerUrl: url }) =>
         recordedOn(terminal, url, async (context) =>
           exportTenant(target, (await findTenant(context, idOrName)).id, await place(url)),
         ),
       );
+      const { tenant: id, rows, objects, missing } = manifest;
       print(terminal, json, { tenant: id, rows, documents: objects.length, missing }, `${id} is in ${to}.`);
-      if (missing.length > 0)
-        throw new Error(
-          `The export lacks these objects, which are missing or damaged in the object store. Restore them there, then export again: ${missing.join(', ')}.`,
-        );
+      assertComplete('export', missing);
     });
 
   addCommand(tenant, 'import', 'add an exported tenant to a database that does not have it', [

@@ -19,7 +19,7 @@ import { backUp } from './backUp.js';
 import { openBackupStore, type BackupStore } from './backupStore.js';
 import { keepOf } from './keep.js';
 import { openKeys, passphrase, sealedKeys } from './keys.js';
-import { readManifest, readManifestOf, verifyFiles, type Manifest } from './manifest.js';
+import { assertComplete, readManifest, readManifestOf, verifyFiles, type Manifest } from './manifest.js';
 import { pgProgram } from './programs.js';
 import { restoreFiles } from './restore.js';
 
@@ -58,10 +58,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       const { takenAt, objects } = manifest;
       const told = `The backup of ${takenAt} is in ${to}. Documents: ${objects.length}, of which ${copied} were copied.`;
       print(terminal, json, { ...summary(manifest), copied }, told);
-      if (lost.length > 0)
-        throw new Error(
-          `The backup lacks these objects, which are missing or damaged in the object store. Restore them there, then create it again: ${lost.join(', ')}.`,
-        );
+      assertComplete('backup', lost);
     });
 
   const verifying = 'check that no file of a backup is missing or damaged, and that its dump can be read';

@@ -156,6 +156,15 @@ export async function verifyFiles(store: BackupStore, manifest: Manifest): Promi
   if (wrong.length > 0) throw new Error(`The backup cannot be used: ${wrong.join(' ')} Create it again.`);
 }
 
+/** @throws Error naming the objects that a backup or an export lacks */
+export function assertComplete(what: 'backup' | 'export', missing: readonly string[]): void {
+  if (missing.length === 0) return;
+  const advice = 'Restore them there, then repeat the command';
+  throw new Error(
+    `The ${what} lacks these objects, which are missing or damaged in the object store. ${advice}: ${missing.join(', ')}.`,
+  );
+}
+
 /** Works on several elements at a time. After a failure, it begins no further one. */
 export const each = <T>(list: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> =>
   Readable.from(list).forEach((one: T) => work(one).then(() => undefined), { concurrency: CONCURRENCY });
