@@ -1,9 +1,9 @@
-import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter, type Patient } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
 import { told } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
 import type { FactKind } from '../approvals/coverage.js';
-import { flush, write, type Decision, type EventDraft, type Moment } from '../transactions/changes.js';
+import { flush, followedBy, write, type Decision, type EventDraft, type Moment } from '../transactions/changes.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 import { permitted } from './lookup.js';
 import { loadEncounter, stateRows, type EncounterRecord, type EncounterState } from './record.js';
@@ -65,9 +65,7 @@ export function decideElapsed(state: EncounterState, at: Moment): Decision<Encou
   const due = dueEvent(state.encounter, at.now);
   if (due === null) return { state, events: [] };
   if (due === 'expire') return decideExpiry(state, at);
-  const lapsed = decideRelease(state, 'lapse', 'system', at);
-  const rest = decideElapsed(lapsed.state, at);
-  return { state: rest.state, events: [...lapsed.events, ...rest.events] };
+  return followedBy(decideRelease(state, 'lapse', 'system', at), (released) => decideElapsed(released, at));
 }
 
 /** Ends an encounter whose review or requested information did not come in time. */
@@ -112,8 +110,11 @@ export const closed = (encounter: EncounterRecord, status: 'cancelled' | 'expire
 });
 
 /** The patient with `count` more news of a kind (R-210). */
-export function withNews(state: EncounterState, kind: FactKind, count = 1): EncounterState['patient'] {
-  const { patient } = state;
+export function withNews<P extends Pick<Patient, 'factsVersion' | 'factsChanges'>>(
+  { patient }: { readonly patient: P },
+  kind: FactKind,
+  count = 1,
+): P {
   if (count === 0) return patient;
   const factsVersion = patient.factsVersion + BigInt(count);
   return {

@@ -23,6 +23,7 @@ import { checkMetadata } from '../patients/metadata.js';
 import { licensedModes } from '../providers/licenses.js';
 import type { EncounterRecord } from './record.js';
 import { checkSchedule, claimableFrom, expiresAt, resolveSchedule, type ResolvedSchedule } from './schedule.js';
+import { withNews } from './command.js';
 import { flush, write, type Moment } from '../transactions/changes.js';
 import { nextNumber } from '../transactions/rows.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
@@ -96,7 +97,8 @@ export async function createEncounter(
     patientId,
   });
   const { patient } = requireFound(parts);
-  const facts = { id: patient.id, factsVersion: patient.factsVersion, factsChanges: patient.factsChanges };
+  const { id, factsVersion, factsChanges } = patient;
+  const facts = { id, factsVersion: BigInt(factsVersion), factsChanges };
   const rows = {
     Encounter: [encounter],
     EncounterTreatment: encounter.treatments,
@@ -108,7 +110,7 @@ export async function createEncounter(
     at,
     caller.tenantId,
     { Patient: [facts] },
-    { Patient: [hasNews(body) ? noted(facts) : facts], ...rows },
+    { Patient: [withNews({ patient: facts }, 'notes', hasNews(body) ? 1 : 0)], ...rows },
     [event],
   );
   return encounter;
@@ -220,14 +222,6 @@ const unreviewed = {
 
 /** Whether a request has notes, which are news about the patient. */
 const hasNews = ({ additionalNotes = '' }: EncounterRequest): boolean => additionalNotes.trim() !== '';
-
-function noted({
-  id,
-  factsVersion,
-  factsChanges,
-}: Pick<FoundParts['patient'], 'id' | 'factsVersion' | 'factsChanges'>) {
-  return { id, factsVersion: factsVersion + 1, factsChanges: { ...factsChanges, notes: factsVersion + 1 } };
-}
 
 /**
  * The types of review, each with the first reason that prevents it for a new encounter, if there is one (R-241).

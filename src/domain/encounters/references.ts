@@ -40,11 +40,10 @@ export type FoundDocuments = readonly (FoundDocument | undefined)[];
 export interface FoundParts {
   readonly clinic: PresentClinic & { readonly id: string };
   /** `reviewState` is null if the patient's state is unknown (R-107). */
-  readonly patient: Omit<PresentPatient, 'factsChanges'> & {
+  readonly patient: PresentPatient & {
     readonly id: string;
     readonly reviewState: string | null;
     readonly factsVersion: number;
-    readonly factsChanges: Readonly<Record<string, number>>;
   };
   readonly treatments: readonly Treatment[];
   readonly documents: readonly FoundDocument[];

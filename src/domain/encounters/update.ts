@@ -4,7 +4,7 @@ import type { Bodies, Schemas } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { decideCreation, refuseRepeatedIds, type EncounterRequest } from './creation.js';
 import { announced, encounterCommand, moved } from './command.js';
-import type { EncounterRecord, EncounterState } from './record.js';
+import { columnOf, type EncounterRecord, type EncounterState } from './record.js';
 import { lockReferences, refuse } from './references.js';
 import { checkSchedule, claimableFrom, expiresAt, resolveSchedule } from './schedule.js';
 import { nextState } from './states.js';
@@ -177,8 +177,7 @@ export function rescheduleEncounter(
     (state, at) => decideReschedule(state, body, at),
     async ({ db, caller }, which) => {
       const { tenantId } = caller;
-      const where = Prisma.sql`is_primary AND clinic_id = (
-        SELECT clinic_id FROM encounter WHERE tenant_id = ${tenantId} AND ${which})`;
+      const where = Prisma.sql`is_primary AND clinic_id = ${columnOf(tenantId, 'clinic_id', which)}`;
       const [primary] = await findRows(db, tenantId, 'ClinicLocation', where);
       return { clinicZone: primary?.timezone ?? null };
     },

@@ -65,8 +65,7 @@ export const stopLines = (context: CallerContext, orderNo: string, recall: Recal
 
 export function decideStop({ order }: OrderState, recall: Recall, { now }: Moment): Decision<OrderRecord> {
   const isMeant = (line: OrderLine): boolean => !('sku' in recall) || line.sku === recall.sku;
-  const changed = stopped(order, isMeant, 'stopped', now);
-  return { state: changed.order, events: changed.events };
+  return stopped(order, isMeant, 'stopped', now);
 }
 
 function recalledBy(recall: Recall): Prisma.Sql {

@@ -28,7 +28,7 @@ export async function orderCommand(context: CallerContext, orderNo: string, deci
   permittedOrder(context, state.order);
   const at = { now: context.now(), newId, caller };
   const elapsed = elapsedHolds(state.order, at.now);
-  const { state: order, events } = decide({ ...state, order: elapsed.order }, at);
+  const { state: order, events } = decide({ ...state, order: elapsed.state }, at);
   write(context, at, order.tenantId, orderRows([state.order]), orderRows([order]), [...elapsed.events, ...events]);
   return ofPharmacies(context, order);
 }
@@ -39,7 +39,7 @@ export async function recordElapsedHolds(context: TransactionContext, tenantId: 
   if (!order) return;
   const at = { now: context.now(), newId: context.newId };
   const after = elapsedHolds(order, at.now);
-  write(context, at, tenantId, orderRows([order]), orderRows([after.order]), after.events);
+  write(context, at, tenantId, orderRows([order]), orderRows([after.state]), after.events);
 }
 
 /** The rows of orders, for the writer. */

@@ -1,4 +1,4 @@
-import { identityIn, isOtherIdentity, type Identity } from '../patients/identity.js';
+import { reviewedIdentity } from '../patients/identity.js';
 import type { FrozenProvider } from '../providers/licenses.js';
 import type { ModelContext } from '../transactions/transaction.js';
 import { approvalEnded } from './holds.js';
@@ -29,10 +29,8 @@ export async function dispense({ db }: ModelContext, order: OrderRecord) {
     if (!treatment || !item?.decidedAt) throw new Error('the treatment or the decision of an order line is missing');
     return { line, treatment, approvedAt: item.decidedAt, validUntil: item.validUntil };
   });
-  const present = identityIn(patient);
-  // The name or birth date may differ from those at the review; null after an erasure.
-  const reviewed = (encounter.reviewedIdentity as Identity | null) ?? present;
+  const { isIdentityChanged } = reviewedIdentity(encounter, patient);
   // Null: the provider is not registered.
   const provider = encounter.reviewedProvider as FrozenProvider | null;
-  return { order, patient, isIdentityChanged: isOtherIdentity(reviewed, present), shipTo, provider, lines };
+  return { order, patient, isIdentityChanged, shipTo, provider, lines };
 }

@@ -2,11 +2,11 @@ import type { OrderLine } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { invalidState, Problem, type FieldError } from '../../problem.js';
 import { told } from '../events/record.js';
-import type { Decision, Moment } from '../transactions/changes.js';
+import { followedBy, type Decision, type Moment } from '../transactions/changes.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { orderCommand, type OrderState } from './command.js';
-import { approvalEnded, elapsedHolds, held, type ChangedOrder } from './holds.js';
+import { approvalEnded, elapsedHolds, held } from './holds.js';
 import { settled } from './money.js';
 import { changedSinceApproval, ofPharmacies, orderSubject, statusEvents, type OrderRecord } from './orders.js';
 import { shipToOf } from './shipTo.js';
@@ -111,15 +111,12 @@ function heldIfEnded(
   const cameBack = (line: OrderLine) => lines.some(({ id }) => id === line.id) && line.status === 'exception';
   const reasonOf = (line: OrderLine) =>
     treatments.find(({ productId }) => productId === line.productId)?.endReason ?? (line.recalledAt && 'stopped');
-  const ended = (['revoked', 'superseded', 'stopped'] as const).reduce<ChangedOrder>(
-    (before, reason) => {
-      const after = held(before.order, (line) => cameBack(line) && reasonOf(line) === reason, reason, now);
-      return { order: after.order, events: [...before.events, ...after.events] };
-    },
-    { order, events: [] },
+  const ended = (['revoked', 'superseded', 'stopped'] as const).reduce<Decision<OrderRecord>>(
+    (before, reason) =>
+      followedBy(before, (state) => held(state, (line) => cameBack(line) && reasonOf(line) === reason, reason, now)),
+    { state: order, events: [] },
   );
-  const expired = elapsedHolds(ended.order, now);
-  return { state: expired.order, events: [...ended.events, ...expired.events] };
+  return followedBy(ended, (state) => elapsedHolds(state, now));
 }
 
 /**

@@ -1,17 +1,11 @@
 import type { OrderLine } from '../../../generated/prisma/client.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { told } from '../events/record.js';
-import type { EventDraft } from '../transactions/changes.js';
+import { followedBy, type Decision, type EventDraft } from '../transactions/changes.js';
 import { settled } from './money.js';
 import { orderSubject, statusEvents, type OrderRecord } from './orders.js';
 
 type HoldReason = NonNullable<OrderLine['holdReason']>;
-
-/** An order after a change, with the events of the change. */
-export interface ChangedOrder {
-  readonly order: OrderRecord;
-  readonly events: readonly EventDraft[];
-}
 
 /** Whether a line is on its way or has arrived: it can be recalled, but not held. */
 const hasLeft = ({ status }: OrderLine): boolean => status === 'shipped' || status === 'delivered';
@@ -25,11 +19,11 @@ export function held(
   isMeant: (line: OrderLine) => boolean,
   reason: HoldReason,
   now: Date,
-): ChangedOrder {
+): Decision<OrderRecord> {
   const lines = order.lines.filter(
     (line) => isMeant(line) && line.holdAt === null && line.status !== 'cancelled' && !hasLeft(line),
   );
-  if (lines.length === 0) return { order, events: [] };
+  if (lines.length === 0) return { state: order, events: [] };
   const changed = settled({
     ...order,
     updatedAt: now,
@@ -40,7 +34,7 @@ export function held(
     }),
   });
   const events = [lineEvent('order.held', order, reason, lines), ...statusEvents(order, changed)];
-  return { order: changed, events };
+  return { state: changed, events };
 }
 
 /** Recalls lines that have left: their pharmacy must be told. */
@@ -49,12 +43,12 @@ export function recalled(
   isMeant: (line: OrderLine) => boolean,
   reason: 'revoked' | 'stopped',
   now: Date,
-): ChangedOrder {
+): Decision<OrderRecord> {
   const lines = order.lines.filter((line) => isMeant(line) && hasLeft(line) && line.recalledAt === null);
-  if (lines.length === 0) return { order, events: [] };
+  if (lines.length === 0) return { state: order, events: [] };
   const changed = order.lines.map((line) => (lines.includes(line) ? { ...line, recalledAt: now } : line));
   const events = [lineEvent('order.recalled', order, reason, lines)];
-  return { order: { ...order, updatedAt: now, lines: changed }, events };
+  return { state: { ...order, updatedAt: now, lines: changed }, events };
 }
 
 /** Holds those of the lines that have not left. Recalls the others, unless their approval was only superseded. */
@@ -63,23 +57,21 @@ export function stopped(
   isMeant: (line: OrderLine) => boolean,
   reason: Exclude<HoldReason, 'expired'>,
   now: Date,
-): ChangedOrder {
+): Decision<OrderRecord> {
   const first = held(order, isMeant, reason, now);
-  if (reason === 'superseded') return first;
-  const second = recalled(first.order, isMeant, reason, now);
-  return { order: second.order, events: [...first.events, ...second.events] };
+  return reason === 'superseded' ? first : followedBy(first, (state) => recalled(state, isMeant, reason, now));
 }
 
 /** Whether the approval of a line has expired before its pharmacy accepted the line, so that it is held. */
 export const isExpired = ({ expiresAt }: OrderLine, now: Date): boolean => expiresAt !== null && expiresAt <= now;
 
 /** Holds the lines whose approval has expired before their pharmacy accepted them. */
-export function elapsedHolds(order: OrderRecord, now: Date): ChangedOrder {
+export function elapsedHolds(order: OrderRecord, now: Date): Decision<OrderRecord> {
   return held(order, (line) => isExpired(line, now), 'expired', now);
 }
 
 /** The order with its due holds applied. A sweep, or the next change of the order, records those holds. */
-export const applyElapsedHolds = (order: OrderRecord, now: Date): OrderRecord => elapsedHolds(order, now).order;
+export const applyElapsedHolds = (order: OrderRecord, now: Date): OrderRecord => elapsedHolds(order, now).state;
 
 function lineEvent(
   type: 'order.held' | 'order.recalled',

@@ -1,4 +1,4 @@
-import { Prisma, type Patient } from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter, type Patient } from '../../../generated/prisma/client.js';
 import { identityColumns } from './verification.js';
 
 /** The patient as identified at a review: name, birth date (YYYY-MM-DD) and guardian. */
@@ -9,9 +9,12 @@ export function identityIn({ firstName, lastName, dateOfBirth, guardian }: Patie
   return { firstName, lastName, dateOfBirth: dateOfBirth.toISOString().slice(0, 10), guardian };
 }
 
-/** Whether two identities differ in name or birth date. */
-export const isOtherIdentity = (one: Identity, other: Identity): boolean =>
-  identityColumns.some((column) => one[column] !== other[column]);
+/** The identity at an encounter's review, or the present one after an erasure, and whether name or birth date differ today. */
+export function reviewedIdentity(encounter: Pick<Encounter, 'reviewedIdentity'>, patient: Patient) {
+  const present = identityIn(patient);
+  const identity = (encounter.reviewedIdentity as Identity | null) ?? present;
+  return { identity, isIdentityChanged: identityColumns.some((column) => identity[column] !== present[column]) };
+}
 
 /** Text that replaces required texts of erased rows, such as reasons of decisions, which must not be empty. */
 export const ERASED = 'erased';

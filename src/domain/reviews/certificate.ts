@@ -4,7 +4,7 @@ import type { Reads } from '../../adapters/database/database.js';
 import { standing, type Decided, type Standing } from '../approvals/coverage.js';
 import { itemKey } from '../catalog/itemKey.js';
 import type { ShownEncounter } from '../encounters/lookup.js';
-import { identityIn, isOtherIdentity, type Identity } from '../patients/identity.js';
+import { reviewedIdentity } from '../patients/identity.js';
 import type { FrozenProvider } from '../providers/licenses.js';
 import { aheadOf, type ModelContext } from '../transactions/transaction.js';
 import { onlyUuid } from '../transactions/uuid.js';
@@ -28,12 +28,9 @@ export async function certify({ db, caller }: ModelContext, encounter: ShownEnco
     },
   });
   const [place] = clinic.locations;
-  const present = identityIn(patient);
-  // Null after an erasure.
-  const identity = (encounter.reviewedIdentity as Identity | null) ?? present;
   return {
-    /** `isIdentityChanged`: whether the patient's name or birth date have changed since the review. */
-    ...{ gfeNo, patientId, identity, isIdentityChanged: isOtherIdentity(identity, present), reviewerRef },
+    ...{ gfeNo, patientId, reviewerRef },
+    ...reviewedIdentity(encounter, patient),
     code: `${tenantId}.${id}`,
     tenantName: clinic.tenant.name,
     isSandbox: clinic.tenant.mode === 'sandbox',

@@ -1,11 +1,11 @@
-import type { EncounterTreatment, GfeItem } from '../../../generated/prisma/client.js';
+import type { EncounterTreatment, GfeItem, OrderLine } from '../../../generated/prisma/client.js';
 import { statusAt } from '../approvals/coverage.js';
 import { itemKey } from '../catalog/itemKey.js';
 import { decidedRows, loadDecided, type DecidedEncounter } from '../encounters/record.js';
 import { told } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
 import { elapsedHolds, stopped } from '../orders/holds.js';
-import { flush, write, type Decision, type EventDraft } from '../transactions/changes.js';
+import { flush, followedBy, write, type Decision, type EventDraft } from '../transactions/changes.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
 /** Why approvals end before their time; a revocation says by whom and why. */
@@ -51,13 +51,12 @@ export function endApprovals<E extends DecidedEncounter>(
     return itemEvent(encounter, item, ofItem, reason, by);
   });
   const productIds = ending.map(({ productId }) => productId);
-  const orders = encounter.orders.map((order) => {
-    const elapsed = elapsedHolds(order, now);
-    const one = stopped(elapsed.order, (line) => productIds.includes(line.productId), reason, now);
-    return { order: one.order, events: [...elapsed.events, ...one.events] };
-  });
+  const isEnded = (line: OrderLine): boolean => productIds.includes(line.productId);
+  const orders = encounter.orders.map((order) =>
+    followedBy(elapsedHolds(order, now), (state) => stopped(state, isEnded, reason, now)),
+  );
   return {
-    state: { ...encounter, treatments, gfeItems, orders: orders.map(({ order }) => order) },
+    state: { ...encounter, treatments, gfeItems, orders: orders.map(({ state }) => state) },
     events: [...events, ...orders.flatMap((one) => one.events)],
   };
 }

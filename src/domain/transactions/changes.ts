@@ -17,6 +17,12 @@ export interface Decision<State> {
   readonly events: readonly EventDraft[];
 }
 
+/** A further decision on the state that one leaves, with the events of both. */
+export function followedBy<State>(first: Decision<State>, decide: (state: State) => Decision<State>): Decision<State> {
+  const { state, events } = decide(first.state);
+  return { state, events: [...first.events, ...events] };
+}
+
 /** The input of a decision in addition to the state: one time for all of it, ids for new rows, and the caller. */
 export interface Moment {
   readonly now: Date;
