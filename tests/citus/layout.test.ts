@@ -2,8 +2,12 @@ import { createTenant } from '../../src/domain/access/tenants.js';
 import { openDatabase } from '../../src/adapters/database/database.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { runJson, runProgram } from '../cli/runProgram.js';
+import { newEncounter, newPartner } from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { rowsOf } from '../support/migrations.js';
+import { getOrder, pay } from '../support/orders.js';
 import { adminUrl, createEmptyDatabase, createUndistributedDatabase, type TestDatabase } from '../support/postgres.js';
+import { cancelled, completedEncounter } from '../support/reviews.js';
 
 const databases: TestDatabase[] = [];
 afterAll(() => Promise.all(databases.map(({ drop }) => drop())));
@@ -23,6 +27,13 @@ const foreignKeys = (url: string) =>
     url,
     `SELECT conrelid::regclass::text AS table, conname, pg_get_constraintdef(oid) AS definition FROM pg_constraint
       WHERE contype = 'f' AND connamespace = 'public'::regnamespace AND conname !~ '_[0-9]{6}$' ORDER BY conname`,
+  );
+const triggers = (url: string) =>
+  rowsOf(
+    url,
+    `SELECT pg_get_triggerdef(pg_trigger.oid) AS definition FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+      WHERE NOT tgisinternal AND tgname !~ '_[0-9]{6}$' AND relnamespace = 'public'::regnamespace
+        AND relname !~ '_[0-9]{6}$' ORDER BY relname, tgname`,
   );
 const placed = (url: string) =>
   rowsOf(
@@ -61,7 +72,13 @@ describe('citus layout', () => {
       `INSERT INTO event_counter (tenant_id, position) VALUES ('early', 4711)
       ON CONFLICT (tenant_id) DO UPDATE SET position = 4711`,
     );
+    const harness = await startHarness({ databaseUrl: database.serviceUrl });
+    const partner = await newPartner(harness);
+    const waiting = await newEncounter(harness, partner);
+    const { order_no: orderNo } = await completedEncounter(harness, partner);
+    expect((await pay(harness, partner, orderNo, { amount: '1.00' })).status).toBe(201);
     const before = await foreignKeys(database.url);
+    const triggersBefore = await triggers(database.url);
     expect((await layout(database, '--dry-run')).stdout).toMatch(/Dry run.*Distributed \d+ tables/);
     expect(await placed(database.url)).toEqual([]);
 
@@ -76,12 +93,16 @@ describe('citus layout', () => {
     ];
     expect(await placed(database.url)).toEqual(after);
     expect(await foreignKeys(database.url)).toEqual(before);
+    expect(await triggers(database.url)).toEqual(triggersBefore);
+    expect((await cancelled(harness, partner, waiting)).status).toBe('cancelled');
+    expect((await getOrder(harness, partner, orderNo)).body).toMatchObject({ paid_amt: '1.00' });
     const found = await db.prisma.eventCounter.findUnique({ where: { tenantId: id } });
     expect(found).toMatchObject({ position: 4711n });
-    expect(await rowsOf(database.url, 'SELECT FROM ONLY event_counter')).toHaveLength(1);
+    expect(await rowsOf(database.url, 'SELECT FROM ONLY event_counter')).toHaveLength(2);
 
     expect((await layout(database)).stdout).toMatch(/All tables are in their places/);
     expect(await placed(database.url)).toEqual(after);
+    await harness.close();
     await db.close();
   });
 

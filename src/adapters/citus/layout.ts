@@ -44,23 +44,26 @@ export const SCHEMA_CHANGES = `SET LOCAL citus.multi_shard_modify_mode = 'sequen
 
 /**
  * Puts all tables in their places, with their rows, inside the caller's transaction, which has {@link SCHEMA_CHANGES}.
- * Drops foreign keys and creates them again at the end, because Citus requires both of their tables to be in place.
+ * Drops foreign keys and creates them again at the end, because Citus requires both of their tables to be in place; and
+ * deferred triggers, which would wait for the end of the transaction with each copied row, and until then keep their tables
+ * from being changed.
  * @returns the tables that were not in their places
  */
 export async function placeTables(client: Connection): Promise<PlacedTable[]> {
   const missing = (await placesOf(client)).filter(({ isPlaced }) => !isPlaced);
   if (missing.length === 0) return [];
-  const { rows: keys } = await client.query<{ table: string; name: string; definition: string }>(
-    `SELECT conrelid::regclass::text AS table, quote_ident(conname) AS name, pg_get_constraintdef(oid) AS definition
+  const { rows: checks } = await client.query<{ drop: string; create: string }>(
+    `SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS drop,
+        format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) AS create
       FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace
-        AND (conrelid = ANY ($1::regclass[]) OR confrelid = ANY ($1::regclass[])) ORDER BY conname`,
+        AND (conrelid = ANY ($1::regclass[]) OR confrelid = ANY ($1::regclass[]))
+      UNION ALL SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass), pg_get_triggerdef(oid)
+      FROM pg_trigger WHERE tginitdeferred AND NOT tgisinternal AND tgrelid = ANY ($1::regclass[])`,
     [missing.map(({ table }) => escapeIdentifier(table))],
   );
-  for (const { table, name } of keys) await client.query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
+  for (const { drop } of checks) await client.query(drop);
   for (const { table, place } of missing) await placeTable(client, table, place);
-  for (const { table, name, definition } of keys) {
-    await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
-  }
+  for (const { create } of checks) await client.query(create);
   return missing;
 }
 
