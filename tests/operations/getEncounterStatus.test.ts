@@ -3,7 +3,7 @@ import { openHarness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
-import { completedEncounter, recordOf } from '../support/reviews.js';
+import { completedEncounter } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -23,18 +23,6 @@ const ask = (json: unknown, options: CallOptions = { token: partner.token }) =>
   call(harness, 'POST /encounters/status', { ...options, json });
 
 describe('getEncounterStatus 200', () => {
-  it('returns exactly the properties of the contract, without order_details if there is no order, and changes no encounter', async () => {
-    const { status, headers, body } = await ask({ encounter_id: plain.encounter_id });
-    const { encounter_id, gfe_no } = plain;
-    const [{ category_name, sub_category_name }] = plain.gfe_data;
-    const gfe_data = [{ category_name, sub_category_name, status: 'pending_review' }];
-    expect([status, body]).toEqual([200, { encounter_id, gfe_no, gfe_data }]);
-    expect(body).not.toHaveProperty('order_details');
-    expect(headers.get('Cache-Control')).toBe('no-store');
-    const stored = await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token });
-    expect(recordOf(stored.body)).toEqual(plain);
-  });
-
   it('returns the time of the order in UTC, without fractions', async () => {
     const { order_no, encounter_id } = await completedEncounter(harness, partner);
     await harness.domain.db.prisma.order.updateMany({

@@ -89,6 +89,13 @@ describe('the checks of a new encounter', () => {
     expect(spoilt.map((request) => problemOf(() => create(request))?.code)).toEqual(spoilt.map(() => code));
   });
 
+  it('list every fault of existing records in this order, as previewEncounter shows them', () => {
+    const expected = steps.slice(4);
+    const broken = expected.reduce((request, [, , spoil]) => spoil(request), valid);
+    const { faults } = decideCreation(broken.parts, broken.body, life.at());
+    expect(faults.flat().map(({ code }) => code)).toEqual(expected.map(([code]) => code));
+  });
+
   it('name every reference to a record that does not exist', () => {
     const treatments = [undefined, ...valid.parts.treatments, undefined];
     const parts = { ...valid.parts, clinic: null, patient: null, treatments, documents: [document, undefined] };
