@@ -73,17 +73,6 @@ describe('listEvents 200', () => {
     expect((await list('?encounter_id=1', owner)).body.data).toEqual([]);
   });
 
-  it('returns a cursor at the end of the feed, after which only new events follow', async () => {
-    const mine = await newPartner(harness);
-    const none = await feedPage(harness, mine);
-    expect(none).toEqual({ data: [], next_cursor: expect.any(String), has_more: false });
-    const id = await newPatient(harness, mine);
-    await eventsUpTo(harness, mine, 'patient.created');
-    const next = await feedPage(harness, mine, { cursor: none.next_cursor });
-    expect(next.data.map(({ data }) => data)).toEqual([{ user_id: id }]);
-    expect(await feedPage(harness, mine, { cursor: next.next_cursor })).toEqual({ ...next, data: [] });
-  });
-
   it('filters by type, even between events of one transaction', async () => {
     const mine = await newPartner(harness);
     const place = ofNoClinic(mine);

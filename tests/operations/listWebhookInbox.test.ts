@@ -2,6 +2,7 @@ import { permissions } from '../../src/domain/access/permissions.js';
 import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { newEndpoint } from '../support/webhooks.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness, 'sandbox');
@@ -32,11 +33,9 @@ describe('listWebhookInbox 200', () => {
     const { tenantId } = partner;
     const clinicId = await newClinic(harness, partner);
     const limited = await newClient(harness, tenantId, permissions, [clinicId]);
-    const makeEndpoint = async ({ token }: Partner): Promise<string> => {
-      const json = { url: `${harness.baseUrl}/sandbox/webhook-inbox` };
-      return (await call(harness, 'POST /webhook-endpoints', { token, json })).body.id;
-    };
-    const endpoints = [await makeEndpoint(limited), await makeEndpoint(partner)];
+    const url = `${harness.baseUrl}/sandbox/webhook-inbox`;
+    const made = [await newEndpoint(harness, limited, { url }), await newEndpoint(harness, partner, { url })];
+    const endpoints = made.map(({ id }) => id as string);
     const message = { tenantId, headers: {}, body: '{}', status: 204, receivedAt: harness.clock.now };
     const data = [...endpoints, newId()].map((endpointId) => ({ id: newId(), endpointId, ...message }));
     await db.prisma.webhookInboxMessage.createMany({ data });
