@@ -124,19 +124,19 @@ interface Subjects {
   readonly treatments: readonly AskedTreatment[];
 }
 
-/** A row of `client` as {@link PresentPatient}, as JSON. */
-export const presentPatient = Prisma.sql`json_build_object('dateOfBirth', client.date_of_birth,
-  'hasGuardian', client.guardian IS NOT NULL, 'isActive', client.account_is_active, 'factsChanges', client.facts_changes)`;
+/** The members of a {@link PresentPatient}, for an object in JSON, from a row of `client`. */
+export const presentPatient = Prisma.sql`'dateOfBirth', client.date_of_birth,
+  'hasGuardian', client.guardian IS NOT NULL, 'isActive', client.account_is_active, 'factsChanges', client.facts_changes`;
 
 /** A row of `clinic`, and its primary location `place`, as {@link PresentClinic}, as JSON. */
 export const presentClinic = Prisma.sql`json_build_object('timeZone', place.timezone, 'isActive', clinic.is_active)`;
 
-/** A row `p` of `product`, and its category `c`, as JSON. */
-export const presentTreatment = (tenantId: string): Prisma.Sql => Prisma.sql`json_build_object('id', p.id,
+/** The members of an {@link AskedTreatment}, for an object in JSON, from a row `p` of `product` and its category `c`. */
+export const presentTreatment = (tenantId: string): Prisma.Sql => Prisma.sql`'id', p.id,
   'categoryId', p.category_id, 'subcategoryId', p.subcategory_id, 'isActive', p.is_active AND NOT p.is_deleted,
   'synchronousOnly', p.synchronous_only OR c.synchronous_only,
   'minAge', coalesce(p.min_age, c.min_age, (SELECT minimum_age FROM tenant WHERE id = ${tenantId})),
-  'rx', (SELECT ${prescription} FROM product_rx AS rx WHERE rx.tenant_id = ${tenantId} AND rx.product_id = p.id))`;
+  'rx', (SELECT ${prescription} FROM product_rx AS rx WHERE rx.tenant_id = ${tenantId} AND rx.product_id = p.id)`;
 
 /** A patient at a clinic, by ids in SQL. */
 type PatientAtClinic = Readonly<Record<'patientId' | 'clinicId', Prisma.Sql>>;
@@ -150,12 +150,12 @@ export async function subjects(
   const { tenantId } = caller;
   return db.of(tenantId).row<Subjects>`
     SELECT
-      (SELECT ${presentPatient} FROM client WHERE tenant_id = ${tenantId} AND id = ${patientId}
+      (SELECT json_build_object(${presentPatient}) FROM client WHERE tenant_id = ${tenantId} AND id = ${patientId}
           AND ${visiblePatient(caller, 'client')}) AS patient,
       (SELECT ${presentClinic} FROM clinic LEFT JOIN clinic_location AS place
           ON place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary
         WHERE clinic.tenant_id = ${tenantId} AND clinic.id = ${clinicId}) AS clinic,
-      (SELECT coalesce(json_agg(${presentTreatment(tenantId)}), '[]')
+      (SELECT coalesce(json_agg(json_build_object(${presentTreatment(tenantId)})), '[]')
         FROM product AS p JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
         WHERE p.tenant_id = ${tenantId} AND ${among}) AS treatments`;
 }

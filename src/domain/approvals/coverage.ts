@@ -25,8 +25,9 @@ export function standing({ decision, endReason, validUntil }: Decided, at: Date)
 export interface PresentTreatment {
   readonly isActive: boolean;
   readonly rx: unknown;
-  /** In years. */
+  /** In years: the product's, else the category's, else the tenant's. */
   readonly minAge: number;
+  /** Whether product or category allows only synchronous reviews. */
   readonly synchronousOnly: boolean;
 }
 

@@ -62,12 +62,12 @@ export async function listRenewals(
       item.category_name AS "categoryName", item.sub_category_name AS "subCategoryName", item.decided_at AS "decidedAt",
       item.valid_until AS "validUntil", encounter.patient_id AS "patientId", encounter.clinic_id AS "clinicId",
       encounter.encounter_no AS "encounterNo", encounter.gfe_no AS "gfeNo", encounter.review_type AS "reviewType",
-      (SELECT ${presentPatient} FROM client
+      (SELECT json_build_object(${presentPatient}) FROM client
         WHERE client.tenant_id = ${tenantId} AND client.id = encounter.patient_id) AS patient,
       (SELECT ${presentClinic} FROM clinic
         WHERE clinic.tenant_id = ${tenantId} AND clinic.id = encounter.clinic_id) AS clinic,
       (SELECT json_agg(json_build_object('name', part.name, 'rx', part.rx, 'present', (
-          SELECT ${presentTreatment(tenantId)}
+          SELECT json_build_object(${presentTreatment(tenantId)})
           FROM product AS p JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
           WHERE p.tenant_id = ${tenantId} AND p.id = part.product_id)) ORDER BY part.position)
         FROM encounter_treatment AS part

@@ -5,8 +5,15 @@ import { Problem, type FieldError } from '../../problem.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { mayUseClinic } from '../access/limits.js';
 import { ofVisiblePatient, visiblePatient } from '../patients/visibility.js';
-import { prescription, type Prescription } from '../catalog/prescription.js';
-import { factsAt, type PresentClinic, type PresentPatient } from '../approvals/clearance.js';
+import type { Prescription } from '../catalog/prescription.js';
+import {
+  factsAt,
+  presentPatient,
+  presentTreatment,
+  type AskedTreatment,
+  type PresentClinic,
+  type PresentPatient,
+} from '../approvals/clearance.js';
 import { exclusions, type Exclusions } from '../approvals/coverage.js';
 import { reviewState } from '../providers/licenses.js';
 import type { LookupContext } from '../transactions/transaction.js';
@@ -14,20 +21,14 @@ import type { LookupContext } from '../transactions/transaction.js';
 type Body = Bodies['CreateEncounterRequest'];
 
 /** A product with the columns that an encounter freezes, and the clinics where it is available. */
-export type Treatment = Pick<
-  Product,
-  'id' | 'sku' | 'name' | 'isActive' | 'pharmacyId' | 'pharmacyName' | 'categoryId' | 'subcategoryId'
-> & {
-  readonly category: Pick<Category, 'id' | 'categoryName' | 'reviewOften' | 'reviewRecurring'>;
-  readonly subcategory: { readonly id: string; readonly subCategoryName: string };
-  readonly offer: Pick<ProductOffer, 'price' | 'shippingType' | 'shippingAmount'> | null;
-  readonly availability: readonly { readonly clinicId: string; readonly isActive: boolean }[];
-  readonly rx: Prescription | null;
-  /** Minimum age in years: the product's, else the category's, else the tenant's (R-221). */
-  readonly minAge: number;
-  /** Whether product or category allows only synchronous reviews. */
-  readonly synchronousOnly: boolean;
-};
+export type Treatment = AskedTreatment &
+  Pick<Product, 'sku' | 'name' | 'pharmacyId' | 'pharmacyName'> & {
+    readonly category: Pick<Category, 'id' | 'categoryName' | 'reviewOften' | 'reviewRecurring'>;
+    readonly subcategory: { readonly id: string; readonly subCategoryName: string };
+    readonly offer: Pick<ProductOffer, 'price' | 'shippingType' | 'shippingAmount'> | null;
+    readonly availability: readonly { readonly clinicId: string; readonly isActive: boolean }[];
+    readonly rx: Prescription | null;
+  };
 
 interface FoundDocument {
   readonly id: string;
@@ -92,15 +93,12 @@ async function loadReferences(context: LookupContext, body: References, isLocked
         (SELECT timezone FROM clinic_location AS place
           WHERE place.tenant_id = ${tenantId} AND place.clinic_id = clinic.id AND place.is_primary))
       FROM clinic WHERE tenant_id = ${tenantId} AND id = ${body.clinicId}::uuid ${lock('KEY SHARE')}) AS clinic,
-    (SELECT json_build_object('id', id, 'isActive', account_is_active, 'reviewState', ${reviewState(tenantId, Prisma.sql`${body.clinicId}::uuid`)},
-        'dateOfBirth', date_of_birth, 'hasGuardian', guardian IS NOT NULL,
-        'factsVersion', facts_version, 'factsChanges', facts_changes)
+    (SELECT json_build_object('id', id, 'reviewState', ${reviewState(tenantId, Prisma.sql`${body.clinicId}::uuid`)},
+        'factsVersion', facts_version, ${presentPatient})
       FROM client WHERE tenant_id = ${tenantId} AND id = ${body.patientId}::uuid
         AND ${visiblePatient(context.caller, 'client')} ${lock('NO KEY UPDATE')}) AS patient,
-    (SELECT coalesce(json_agg(json_build_object('id', p.id, 'sku', p.sku, 'name', p.name, 'isActive', p.is_active,
-        'pharmacyId', p.pharmacy_id, 'pharmacyName', p.pharmacy_name, 'categoryId', p.category_id,
-        'subcategoryId', p.subcategory_id, 'synchronousOnly', p.synchronous_only OR c.synchronous_only,
-        'minAge', coalesce(p.min_age, c.min_age, (SELECT minimum_age FROM tenant WHERE id = ${tenantId})),
+    (SELECT coalesce(json_agg(json_build_object(${presentTreatment(tenantId)}, 'sku', p.sku,
+        'name', p.name, 'pharmacyId', p.pharmacy_id, 'pharmacyName', p.pharmacy_name,
         'category', json_build_object('id', c.id, 'categoryName', c.category_name,
           'reviewOften', c.review_often, 'reviewRecurring', c.review_recurring),
         'subcategory', json_build_object('id', s.id, 'subCategoryName', s.sub_category_name),
@@ -108,9 +106,7 @@ async function loadReferences(context: LookupContext, body: References, isLocked
             'shippingAmount', shipping_amount::text)
           FROM product_offer AS o WHERE o.tenant_id = ${tenantId} AND o.product_id = p.id),
         'availability', (SELECT coalesce(json_agg(json_build_object('clinicId', clinic_id, 'isActive', is_active)), '[]')
-          FROM clinic_availability AS a WHERE a.tenant_id = ${tenantId} AND a.product_id = p.id),
-        'rx', (SELECT ${prescription}
-          FROM product_rx AS rx WHERE rx.tenant_id = ${tenantId} AND rx.product_id = p.id))), '[]')
+          FROM clinic_availability AS a WHERE a.tenant_id = ${tenantId} AND a.product_id = p.id))), '[]')
       FROM (SELECT * FROM product
         WHERE tenant_id = ${tenantId} AND id = ANY(${treatmentIds}::uuid[]) AND NOT is_deleted ${lock('KEY SHARE')}) AS p
       JOIN category AS c ON c.tenant_id = ${tenantId} AND c.id = p.category_id
