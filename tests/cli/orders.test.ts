@@ -53,12 +53,6 @@ describe('tenant configure', () => {
     });
     expect(body.currency).toBe('CAD');
   });
-
-  it('refuses an unknown tenant in one line', async () => {
-    expect(await run('tenant', 'configure', 'nowhere', '--minimum-age', '18')).toEqual(
-      refusal(1, /^There is no tenant.*\n$/),
-    );
-  });
 });
 
 describe('order hold', () => {

@@ -1,34 +1,27 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { v7 } from 'uuid';
 import { rotateSigningKeys } from '../../../src/adapters/tokens/signingKeys.js';
-import { bodyOf, filesBelow, openFileSubject, outcomeOf, type FileSubject } from '../../support/objectStores.js';
+import { temporaryFolder } from '../../support/folder.js';
+import { bodyOf, filesBelow, openFileSubject, outcomeOf } from '../../support/objectStores.js';
 import { words } from '../../support/words.js';
 
 const pdfObject = { fileName: 'scan.pdf', contentType: 'application/pdf' };
 const lifetime = 900;
 const keyOf = (fileName: string) => `glow/clients/${randomBytes(8).toString('hex')}/lab-results/d1/${fileName}`;
 
+let clock = () => new Date();
+const dataDir = temporaryFolder()();
+const subject = await openFileSubject(dataDir, () => clock());
+afterAll(() => subject.close());
+
 describe('the file store', () => {
-  let dataDir: string;
-  let subject: FileSubject;
-  let clock = () => new Date();
   const linkTo = (key: string, from = new Date()) => subject.store.link(key, pdfObject, from, lifetime);
   const put = async (content = 'x', key = keyOf('scan.pdf')): Promise<string> => {
     await subject.store.put(key, bodyOf(content), 'application/pdf');
     return key;
   };
-
-  beforeAll(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'objects-'));
-    subject = await openFileSubject(dataDir, () => clock());
-  });
-  afterAll(async () => {
-    await subject.close();
-    await rm(dataDir, { recursive: true });
-  });
 
   it('refuses a link with one character changed, dropped or doubled, a later expiry or another document', async () => {
     const [link = '', other = ''] = await Promise.all(

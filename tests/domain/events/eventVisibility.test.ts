@@ -5,10 +5,10 @@ import { makeDeliveries } from '../../../src/domain/webhooks/fanOut.js';
 import type { EventType } from '../../../src/contract.js';
 import { eventSchemas } from '../../support/contract.js';
 import { eventsUpTo, feedPage, recordPaid } from '../../support/events.js';
-import { newClient, newPartner, newToken, type Partner } from '../../support/factories.js';
+import { newClient, newPartner, type Partner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
+import { newPharmacyClient } from '../../support/tokens.js';
 import { newEndpoint } from '../../support/webhooks.js';
-import { createApiClient } from '../../../src/domain/access/apiClients.js';
 
 const harness = await openHarness();
 const { domain } = harness;
@@ -68,10 +68,7 @@ it.each(Object.keys(presets) as Preset[])(
 it('a client that is limited to pharmacies gets only the orders with lines of these, by feed and by webhook', async () => {
   const { tenantId } = await newPartner(harness);
   const [own, other] = [domain.newId(), domain.newId()];
-  const permissions = presetPermissions('pharmacy', 'live');
-  const limited = { tenant: tenantId, name: 'Limited', permissions, pharmacies: [own] };
-  const credentials = await createApiClient(domain, limited);
-  const client = { ...credentials, tenantId, token: await newToken(harness, credentials) };
+  const client = await newPharmacyClient(harness, { tenantId }, own);
   const { id } = await newEndpoint(harness, client);
   await recordPaid(harness, { tenantId, clinicId: null, pharmacyIds: [other] }, 'ORD-101001');
   await recordPaid(harness, { tenantId, clinicId: null, pharmacyIds: [other, own] }, 'ORD-101002');

@@ -12,8 +12,7 @@ import { feedPage, paid, recordEndpointEvents } from '../../support/events.js';
 import { exampleRequests, type ExampleRequest } from '../../support/exampleRequests.js';
 import { newEncounter, newPartner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
-import { call, type Answer } from '../../support/http.js';
-import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../../support/reviews.js';
+import { claimedEncounter, completedEncounter, deny, reviewed, revoked } from '../../support/reviews.js';
 import { fulfil } from '../../support/shipments.js';
 import { isAudit, statementsOf, transactionsOf, type Statement } from '../../support/statements.js';
 
@@ -30,7 +29,6 @@ const changeNothing = ['issueToken', 'getEncounterStatus', 'previewEncounter'];
 const changes = exampleRequests(
   operations.filter(({ method, operationId }) => method !== 'GET' && !changeNothing.includes(operationId)),
 );
-const send = (target: string, json: object): Promise<Answer> => call(harness, target, { token: partner.token, json });
 
 async function make({ title, send: sendIt }: ExampleRequest): Promise<void> {
   const { status } = await sendIt(harness, partner);
@@ -63,8 +61,7 @@ async function writeAllEvents(): Promise<Set<string>> {
   );
   const sent = await completedEncounter(harness, partner);
   await fulfil(harness, partner, sent.order_no, 'accepted', 'shipped');
-  const items = sent.gfe_data.map(({ categoryId, subcategoryId }: Answer['body']) => ({ categoryId, subcategoryId }));
-  await send(`POST /encounters/${sent.encounter_id}/revoke`, { reviewerRef: reviewer, items, reason: 'Lab result.' });
+  await revoked(harness, partner, sent);
   await inTransaction(domain, (transaction) => recordEndpointEvents(transaction, partner));
   await claimedEncounter(harness, await newPartner(harness), {}, { visitUrl: 'https://visits.example.com/' });
   for (const days of [1, 360, 366]) {

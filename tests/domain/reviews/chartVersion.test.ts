@@ -10,7 +10,16 @@ import {
 } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
-import { claim, completedEncounter, deny, reviewBody, reviewed, reviewer } from '../../support/reviews.js';
+import {
+  cancelled,
+  claim,
+  completedEncounter,
+  deny,
+  reviewBody,
+  reviewed,
+  reviewer,
+  revoked,
+} from '../../support/reviews.js';
 
 let body: EncounterBody;
 /** Another patient with the same birth date and last name, if the test has one. */
@@ -48,20 +57,13 @@ async function denyElsewhere(): Promise<void> {
 }
 async function cancelElsewhere(): Promise<void> {
   const treatmentIds = [await newProduct(harness, partner)];
-  const { encounter_id } = await newEncounter(harness, partner, { ...body, treatmentIds });
-  await post(`/encounters/${encounter_id}/cancel`, { reason: 'clinically_inappropriate' });
+  const other = await newEncounter(harness, partner, { ...body, treatmentIds });
+  await cancelled(harness, partner, other, 'clinically_inappropriate');
 }
 const newDuplicate = (): Promise<string> => newPatient(harness, partner, { lastName: body.clinicId });
 async function denyTwin(): Promise<void> {
   await reviewed(harness, partner, await newEncounter(harness, partner, { patientId: duplicate }), deny);
 }
-const revokeElsewhere = (): Promise<Answer> => {
-  const items = earlier.gfe_data.map(({ categoryId, subcategoryId }: Answer['body']) => ({
-    categoryId,
-    subcategoryId,
-  }));
-  return post(`/encounters/${earlier.encounter_id}/revoke`, { reviewerRef: reviewer, reason: 'Overlooked.', items });
-};
 const addendum = (): Promise<Answer> =>
   post(`/encounters/${earlier.encounter_id}/addenda`, { reviewerRef: reviewer, text: 'Allergic to latex' });
 
@@ -91,7 +93,12 @@ const changes: readonly [string, () => Promise<unknown>, changed: string[], befo
   ['a document that no encounter names', () => newDocument(harness, partner, body.patientId), ['documents']],
   ['a cancellation elsewhere', cancelElsewhere, ['decisions']],
   ['a denial elsewhere', denyElsewhere, ['decisions']],
-  ['a revocation elsewhere, which holds lines', revokeElsewhere, ['decisions', 'treatments'], withEarlier],
+  [
+    'a revocation elsewhere, which holds lines',
+    () => revoked(harness, partner, earlier),
+    ['decisions', 'treatments'],
+    withEarlier,
+  ],
   ['an addendum elsewhere', addendum, ['decisions'], withEarlier],
   ['a new possible duplicate', newDuplicate, ['patient']],
   ['a denial of a possible duplicate', denyTwin, ['patient'], withDuplicate],

@@ -78,28 +78,19 @@ describe('many due encounters', () => {
     expect(turns.indexOf(few)).toBeLessThan(turns.indexOf(many, turns.indexOf(many) + 1));
   });
 
-  it('are found by an index, as is the head of the review queue', async () => {
+  it('are found by an index', async () => {
     const owner = await newPartner(harness);
     await copyEncounter(observer, (await newEncounter(harness, owner)).id, 3_000);
     await copyEncounter(observer, (await claimedEncounter(harness, owner)).id, 3_000);
     await observer.query('ANALYZE');
-    const head = async (limit: number): Promise<void> => {
-      const {
-        body: { data },
-      } = await call(harness, `GET /review-queue?limit=${limit}`, { token: owner.token });
-      expect(data).toHaveLength(limit);
-    };
-    await head(1);
-    const [single, hundred] = [await statementsOf(() => head(1)), await statementsOf(() => head(100))];
-    expect([single.length, hundred.length]).toEqual([2, 2]);
-    const sweeps = await statementsOf(async () => {
+    const statements = await statementsOf(async () => {
       expect([await lapseDueClaims(harness.domain), await expireDueEncounters(harness.domain)]).toEqual([0, 0]);
     });
-    const reads = [...sweeps, ...hundred].filter(({ text }) => /FROM "?encounter"?\s/.test(text));
-    const scans = [];
-    for (const statement of reads) scans.push(await scansOf(observer, statement));
-    expect(
-      scans.flatMap((read) => read.filter(({ table }) => table === 'encounter')).map(({ index }) => index),
-    ).toEqual(expect.arrayContaining(['encounter_lease_idx', 'encounter_expiry_idx', 'encounter_queue_idx']));
+    const indexes = [];
+    for (const statement of statements.filter(({ text }) => /FROM "?encounter"?\s/.test(text))) {
+      const scans = await scansOf(observer, statement);
+      indexes.push(...scans.filter(({ table }) => table === 'encounter').map(({ index }) => index));
+    }
+    expect(indexes).toEqual(expect.arrayContaining(['encounter_lease_idx', 'encounter_expiry_idx']));
   });
 });
