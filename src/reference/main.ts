@@ -1,24 +1,6 @@
 import { openSample } from './run.js';
 
-/** This script adds what Redoc lacks: tables that scroll by keyboard, the service's address, colors, copy buttons. */
-const KINDS = ['comment', 'string', 'keyword'] as const;
-const TOKENS = new RegExp(
-  String.raw`((?<![\w&$"':])(?:#|//).*|/\*[^]*?\*/)|("(?:\\.|[^"\\])*"|'[^']*'|\`[^\`]*\`)|` +
-    String.raw`\b(async|await|case|catch|class|const|curl|def|defer|else|except|export|for|func|from|if|import|interface|jq|let|new|not|package|return|throw|try|var|while)\b`,
-  'g',
-);
-
-function highlight(text: Text): void {
-  for (const { index, 0: token, ...groups } of text.data.matchAll(TOKENS)) {
-    const kind = KINDS.find((_, place) => groups[place + 1] !== undefined);
-    const [startOffset, endOffset] = [index, index + token.length];
-    const range = new StaticRange({ startContainer: text, startOffset, endContainer: text, endOffset });
-    if (!kind) continue;
-    if (!CSS.highlights.has(kind)) CSS.highlights.set(kind, new Highlight());
-    CSS.highlights.get(kind)?.add(range);
-  }
-}
-
+/** This script adds what Redoc lacks: tables that scroll by keyboard, the address of the service, copy buttons. */
 const button = (className: string, textContent: string, onclick: () => unknown): HTMLButtonElement =>
   Object.assign(document.createElement('button'), { className, textContent, onclick });
 
@@ -49,7 +31,6 @@ new MutationObserver(() => {
   for (const pre of fresh('[data-component-name="Markdown/Markdown"] > pre')) {
     const text = pre.firstChild as Text;
     text.data = text.data.replaceAll('http://127.0.0.1:3000', location.origin);
-    highlight(text);
     // Browsers allow copying to pages by https and on localhost only.
     if (isSecureContext) pre.prepend(copyButton(text));
   }

@@ -108,14 +108,11 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(text).not.toMatch(/Show pattern|\^\(|X-Request-Id|RateLimit-Policy/);
   });
 
-  it('the reference page shows code of the guide with the address of the service, syntax colors and a copy button', async () => {
+  it('the reference page shows code of the guide with the address of the service and a copy button', async () => {
     const page = await open();
     await page.waitForSelector('.copy');
-    const [code, marked] = (await page.evaluate(
-      "[document.querySelector('pre').textContent, CSS.highlights.get('string').size]",
-    )) as [string, number];
+    const code = String(await page.evaluate("document.querySelector('pre').textContent"));
     expect(code).toContain(`BASE_URL=${harness.baseUrl}\n`);
-    expect(marked).toBeGreaterThan(100);
     const granted = (['clipboard-read', 'clipboard-write'] as const).map((name) => ({
       permission: { name },
       state: 'granted' as const,
