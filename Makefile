@@ -35,9 +35,9 @@ test-unit: install generated/.fresh ## pure rules, without a database, in a few 
 test-quick: install generated/.fresh $(PAGES) ## the inner loop: operations, rules of the code (ARGS=tests/domain/orders: those, too)
 	npm test --silent -- tests/unit tests/operations tests/runtime 'tests/contract/(imports|references|registry|vocabulary)' $(ARGS)
 
-test-nodes: install build tools ## the unit and contract tests on Node 22 and 24 (Linux; ARGS=tests/system: those, too)
+test-nodes: install build tools ## the unit and contract tests, and a built server, on Node 22 and 24 (Linux; ARGS=tests/system: those, too)
 	@for bin in tests/tools/node_modules/node{22,24}-*/bin; do \
-	  "$$bin/node" --version && PATH="$$PWD/$$bin:$$PATH" npm test --silent -- tests/unit tests/contract $(ARGS) || exit 1; done
+	  "$$bin/node" --version && PATH="$$PWD/$$bin:$$PATH" npm test --silent -- tests/unit tests/contract tests/system/metrics $(ARGS) || exit 1; done
 
 check: install fresh lint breaking ## generated files are fresh, lint, types, no breaking change (CI runs this and test)
 

@@ -1,7 +1,7 @@
 import process from 'node:process';
 
 /**
- * Guard what few changes touch: kills, hang-ups, the lab, backups, other programs and their versions, packages and their
+ * Guard what few changes touch: kills, hang-ups, the lab, backups, other programs, packages and their
  * licenses, the runner of tests, the contract's patterns, the rendered reference, its samples. CI has no time for them;
  * `make slow-tests` runs them, and so does a command that names tests.
  */
@@ -11,7 +11,7 @@ const slow = [
   'tests/contract/(linters|patterns|reference(Page|Run|Search))',
   'tests/lab/consistency',
   'tests/system/(alerts|auditCrash|backup|backupPlaces|commits|databaseTls|failover|fullDisk|handbook|hangUps|kit|pointInTime|scheduled)\\.',
-  'tests/system/(nodeVersions|supplyChain|testRunner)\\.',
+  'tests/system/(supplyChain|testRunner)\\.',
   'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench)\\.',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));

@@ -141,34 +141,6 @@ it('the logs of the service and of PostgreSQL contain no data of a created or re
 });
 
 it(
-  'SIGKILL loses no acknowledged patient',
-  async () => {
-    const token = await tokenOf(0);
-    const acknowledged: string[] = [];
-    const create = async (writer: number): Promise<void> => {
-      for (let count = 0; ; count += 1) {
-        const email = `killed.${writer}.${count}@example.com`;
-        const answer = await createPatient(token, { email }).catch(() => null);
-        if (answer === null) return;
-        acknowledged.push(answer.body.user_id);
-        if (acknowledged.length === 40) server.child.kill('SIGKILL');
-      }
-    };
-    await Promise.all([0, 1, 2, 3].map(create));
-    expect(await server.ended).toEqual({ code: null, signal: 'SIGKILL' });
-
-    await restart();
-    const again = await tokenOf(0);
-    const answers = await Promise.all(
-      acknowledged.map((id) => call({ baseUrl }, `GET /clients/${id}`, { token: again })),
-    );
-    expect(acknowledged.length).toBeGreaterThanOrEqual(40);
-    expect(answers.map(({ status }) => status)).toEqual(acknowledged.map(() => 200));
-  },
-  patience,
-);
-
-it(
   'SIGTERM also stops the embedded PostgreSQL, commands open it with and without a server, and the next start keeps data and credentials',
   async () => {
     const command = (...args: string[]) => runProcess({ DATA_DIR: dataDir }, ...args);
