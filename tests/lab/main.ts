@@ -41,9 +41,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-function report({ requests, unknown, anomalies, seconds, auditSeconds, file }: Play<unknown>): void {
+function report({ requests, unknown, anomalies, seconds, file }: Play<unknown>): void {
   print(
-    `${requests} requests, ${unknown} without a final response, ${anomalies.length} anomalies, ${seconds.toFixed(0)} s (auditor: ${auditSeconds.toFixed(1)} s)`,
+    `${requests} requests, ${unknown} without a final response, ${anomalies.length} anomalies, ${seconds.toFixed(0)} s`,
   );
   if (anomalies.length === 0) return;
   process.exitCode = 1;

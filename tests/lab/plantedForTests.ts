@@ -45,18 +45,6 @@ export const plantedForTests: readonly Planted[] = [
     noticedBy: '/signingKeys.test',
   },
   {
-    name: 'key that is accepted with another body',
-    where: 'http/endpoint/parameters.ts',
-    break: ['canonicalize(body)]', "'']"],
-    noticedBy: 'contract/idempotency.test',
-  },
-  {
-    name: 'repeated request that is executed again',
-    where: 'domain/transactions/idempotency.ts',
-    break: ["WHERE excluded.created_at - idempotency_key.created_at > interval '24 hours'", 'WHERE true'],
-    noticedBy: 'contract/idempotency.test',
-  },
-  {
     name: 'failed request that leaves something behind',
     where: 'adapters/database/statements.ts',
     break: ["begun = connection.query('BEGIN');", 'begun = Promise.resolve();'],
@@ -67,18 +55,6 @@ export const plantedForTests: readonly Planted[] = [
     where: 'domain/orders/money.ts',
     break: ["shippingType === 'FLAT_RATE' ?", 'true ?'],
     noticedBy: '/previewEncounter.test',
-  },
-  {
-    name: 'claim at the end of its lease',
-    where: 'domain/encounters/states.ts',
-    break: ['now >= leaseExpiresAt', 'now > leaseExpiresAt'],
-    noticedBy: '/decisions/encounters.test',
-  },
-  {
-    name: 'release by another provider',
-    where: 'domain/encounters/states.ts',
-    break: ['encounter.reviewerRef === reviewerRef', 'encounter.reviewerRef !== null'],
-    noticedBy: '/decisions/encounters.test',
   },
   {
     name: 'cancellation of a completed encounter',

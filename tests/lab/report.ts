@@ -20,7 +20,6 @@ export function reportOf(runs: readonly SeedRun[]): string {
     ['requests without a final response (none, or a 5xx)', sum(({ unknown }) => unknown).toLocaleString('en-US')],
     ['anomalies', sum(({ anomalies }) => anomalies.length)],
     ['minutes', (sum(({ seconds }) => seconds) / 60).toFixed(0)],
-    ['seconds of the auditor', sum(({ auditSeconds }) => auditSeconds).toFixed(0)],
     ['version, Node.js', `${version}, ${process.version}`],
   ];
   return `# Consistency

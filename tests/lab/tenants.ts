@@ -5,22 +5,13 @@ import { newCategory, newClinic, newProduct } from '../support/factories.js';
 import type { Harness } from '../support/harness.js';
 import type { Client } from './history.js';
 
-/** A treatment of the catalog, with amounts in cents. */
-export interface Treatment {
-  readonly id: string;
-  readonly item: string;
-  readonly price: number;
-  readonly shipping: number;
-  readonly pharmacy: string;
-  readonly isRx: boolean;
-}
-
 /** A tenant with its catalog and its API clients. */
 export interface Tenant {
   readonly id: string;
   readonly mode: 'live' | 'sandbox';
   readonly clinics: readonly string[];
-  readonly treatments: readonly Treatment[];
+  /** With their amounts, category and pharmacy. */
+  readonly treatments: readonly { readonly id: string }[];
   readonly clients: readonly Client[];
 }
 
@@ -36,21 +27,17 @@ export async function seedTenant(domain: DomainContext, index: number): Promise<
   const harness = { domain } as unknown as Harness;
   const owner = { tenantId: id, clientId: '', clientSecret: '', token: '' };
   const clinics = [await newClinic(harness, owner), await newClinic(harness, owner)];
-  const pharmacies = [domain.newId(), domain.newId()] as const;
+  const [one, other] = [domain.newId(), domain.newId()];
   const skin = await newCategory(harness, owner);
-  const treatment = async (group: typeof skin, price: number, shipping: number, pharmacyId: string, isRx = false) => {
-    const amounts = { price: price.toFixed(2), shippingAmount: shipping.toFixed(2) };
-    const product = await newProduct(harness, owner, { ...group, ...amounts, pharmacyId, isRx });
-    const item = `${group.categoryId} ${group.subcategoryId}`;
-    const inCents = { price: Math.round(price * 100), shipping: Math.round(shipping * 100) };
-    return { id: product, item, ...inCents, pharmacy: pharmacyId, isRx };
-  };
-  const treatments = [
-    await treatment(skin, 240, 15, pharmacies[0]),
-    await treatment(skin, 60.1, 0, pharmacies[0]),
-    await treatment(await newCategory(harness, owner), 0, 9.99, pharmacies[1]),
-    await treatment(await newCategory(harness, owner), 120.55, 5, pharmacies[1], true),
+  const offers = [
+    { ...skin, pharmacyId: one, price: '240.00', shippingAmount: '15.00' },
+    { ...skin, pharmacyId: one, price: '60.10', shippingAmount: '0.00' },
+    { ...(await newCategory(harness, owner)), pharmacyId: other, price: '0.00', shippingAmount: '9.99' },
+    { ...(await newCategory(harness, owner)), pharmacyId: other, price: '120.55', shippingAmount: '5.00', isRx: true },
   ];
+  const treatments = await Promise.all(
+    offers.map(async (offer) => ({ ...offer, id: await newProduct(harness, owner, offer) })),
+  );
   const clients = ROLES.map(async (role, number): Promise<Client> => {
     const name = `${id}.${role}.${number}`;
     const limits = role === 'limited' ? { clinics: clinics.slice(0, 1) } : {};
