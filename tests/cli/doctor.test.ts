@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { runChecks } from '../../src/cli/checks/check.js';
 import { name as service } from '../../src/packageRoot.js';
-import { tlsFiles } from '../support/databaseTls.js';
+import { tlsFiles } from '../support/tlsFiles.js';
 import { afterTheFile } from '../support/fakeClamd.js';
 import { listenOnLoopback } from '../support/fileHost.js';
 import { temporaryFolder } from '../support/folder.js';

@@ -20,15 +20,17 @@ import { sampleFiles, startFileHost, type Answer as File, type FileHost } from '
 import { provokedByFullRecords } from '../support/fullRecords.js';
 import { provokedByShipments } from '../support/shipments.js';
 import { startHarness, type Harness } from '../support/harness.js';
-import { call, jsonType, type Answer, type CallOptions } from '../support/http.js';
+import { call, jsonType, type Answer } from '../support/http.js';
 import { behindTwins, takeKey } from '../support/keyTwins.js';
 import { secondOfTwo } from '../support/limits.js';
 import { oncePerName } from '../support/oncePerName.js';
 import {
+  type After,
   type Answers,
-  type Change,
+  type Body,
   expectProvoked,
   type Provocation,
+  type Send,
   together,
   whileChanged,
 } from '../support/provoked.js';
@@ -37,8 +39,6 @@ import { newEndpoints } from '../support/webhooks.js';
 import { neededTables, unauthenticated, withoutDatabase, withoutTable, withoutTables } from '../support/refusals.js';
 
 // Provokes every failure that the contract shows, in a sandbox that holds the records of the examples.
-
-type Body = Readonly<Record<string, unknown>>;
 
 let harness: Harness;
 let fileHost: FileHost;
@@ -63,10 +63,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([fileHost.close(), clamd.close(), harness.close()]));
 /** Sends the example request with changes, and the request id of all examples. */
-function send(
-  operation: ContractOperation,
-  { query, body, headers, ...options }: { query?: Body; body?: Body } & CallOptions = {},
-): Promise<Answer> {
+const send: Send = (operation, { query, body, headers, ...options } = {}) => {
   const json =
     operation.requestBody && options.raw === undefined ? { json: { ...exampleBody(operation), ...body } } : {};
   return call(harness, targetOf(operation, query), {
@@ -75,7 +72,7 @@ function send(
     ...options,
     headers: { ...requiredHeaders(operation), ...headers, 'X-Request-Id': cast.requestId },
   });
-}
+};
 
 const { tenantId, apiClientId, absent } = cast;
 const KEY = 'Idempotency-Key';
@@ -107,7 +104,7 @@ const withoutClients: Provocation = async (operation) => {
 };
 
 /** Provokes after a change to the records, and resets them afterwards. */
-const after = (change: Change, provoke: Provocation): Provocation =>
+const after: After = (change, provoke) =>
   whileChanged(change, () => resetCast(harness, partner).then(() => addMaria(harness)), provoke);
 
 const payEverything = (): Promise<Answer> => {

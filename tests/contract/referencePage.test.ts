@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Browser, Page } from 'puppeteer-core';
-import { faults, inBrowser, startBrowser } from '../support/browser.js';
+import type { Page } from 'puppeteer-core';
+import { faults, inBrowser, openBrowser } from '../support/browser.js';
 import { contract, operations } from '../support/contract.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
@@ -27,17 +27,11 @@ const wideParts = `[
 const harness = await openHarness();
 
 inBrowser('the reference in a browser')('the reference in a browser', () => {
-  let browser: Browser;
+  const { openPage, complaints } = openBrowser();
+  afterEach(() => expect(complaints).toEqual([]));
 
-  beforeAll(async () => {
-    browser = await startBrowser();
-  }, 60_000);
-
-  afterAll(() => browser.close());
-
-  /** URLs that the pages requested, and errors in their consoles. */
+  /** URLs that the pages requested. */
   const requested: string[] = [];
-  const complaints: string[] = [];
   const pages = new Map<string, Page>();
 
   /** A rendered page of the reference. Rendering takes seconds, so tests share pages. */
@@ -51,10 +45,8 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
   }
 
   async function load(hash: string, scheme: string): Promise<Page> {
-    const page = await browser.newPage();
+    const page = await openPage();
     page.on('request', (request) => requested.push(request.url()));
-    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
-    page.on('pageerror', (error) => complaints.push(String(error)));
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
     await page.goto(`${harness.baseUrl}/docs${hash}`, { waitUntil: 'networkidle0' });
     await page.waitForSelector('pre');
@@ -163,7 +155,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
 
   it('the reference page does not move an operation on a phone after a link has opened it', async () => {
     for (const hash of ['#/orders/refundpayment', '#operation/createEncounter']) {
-      const page = await browser.newPage();
+      const page = await openPage();
       await page.setViewport({ width: 390, height: 844 });
       await page.evaluateOnNewDocument(
         `window.shifts = [];
@@ -244,6 +236,5 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
       for (opened = tag; !(await shows(summary)); await page.click(link)) await delay(200);
     }
     expect(requested.filter((url) => !url.startsWith(`${harness.baseUrl}/`) && !/^(data|blob):/.test(url))).toEqual([]);
-    expect(complaints).toEqual([]);
   }, 120_000);
 });

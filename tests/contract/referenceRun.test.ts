@@ -1,5 +1,5 @@
-import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
-import { inBrowser, openPage, startBrowser, violations } from '../support/browser.js';
+import type { HTTPRequest, Page } from 'puppeteer-core';
+import { inBrowser, openBrowser, violations } from '../support/browser.js';
 import { newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { newSandbox } from '../support/sandbox.js';
@@ -7,20 +7,14 @@ import { newSandbox } from '../support/sandbox.js';
 const harness = await openHarness();
 
 inBrowser('the samples of the reference')('the samples of the reference in a browser', () => {
-  let browser: Browser;
   let page: Page;
-  const complaints: string[] = [];
-
-  beforeAll(async () => {
-    browser = await startBrowser();
-  }, 60_000);
-  afterAll(() => browser.close());
+  const { openPage, complaints } = openBrowser();
 
   const runOf = (section: string): string => `[data-section-id="${section}"] button.run`;
 
   /** Shows an operation in the reference. */
   async function show(section: string, width = 1440): Promise<void> {
-    page = await openPage(browser, complaints);
+    page = await openPage();
     await page.setViewport({ width, height: 900 });
     await page.goto(`${harness.baseUrl}/docs#${section}`, { waitUntil: 'networkidle0' });
     await page.waitForSelector(runOf(section));

@@ -1,5 +1,5 @@
-import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
-import { faults, inBrowser, openPage, startBrowser } from '../support/browser.js';
+import type { HTTPRequest, Page } from 'puppeteer-core';
+import { faults, inBrowser, openBrowser } from '../support/browser.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 
@@ -37,18 +37,11 @@ const sections = {
 const harness = await openHarness();
 
 inBrowser('the search of the reference')('the search of the reference in a browser', () => {
-  let browser: Browser;
   let page: Page;
-  const complaints: string[] = [];
-
-  beforeAll(async () => {
-    browser = await startBrowser();
-  }, 60_000);
-  afterAll(() => browser.close());
+  const { openPage, complaints } = openBrowser();
 
   beforeEach(async () => {
-    complaints.length = 0;
-    page = await openPage(browser, complaints);
+    page = await openPage();
   });
   afterEach(() => page.close());
 

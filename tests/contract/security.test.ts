@@ -1,7 +1,7 @@
 import type { Permission, ProblemCode } from '../../src/contract.js';
 import { isPermission, permissions } from '../../src/domain/access/permissions.js';
 import { seedCast } from '../support/cast.js';
-import { operations, requiredHeaders, securedOperations, targetOf } from '../support/contract.js';
+import { exampleBody, operations, requiredHeaders, securedOperations, targetOf } from '../support/contract.js';
 import type { ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { newClient, newToken } from '../support/factories.js';
@@ -27,8 +27,8 @@ function sendWrong(operation: ContractOperation, authorization: Authorization): 
 
 /** Sends the contract's example, which a valid token would make succeed. */
 function sendRight(operation: ContractOperation, authorization: Authorization): Promise<Answer> {
-  const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
-  return send(operation, targetOf(operation), authorization, JSON.stringify(example?.value));
+  const raw = operation.requestBody ? JSON.stringify(exampleBody(operation)) : '';
+  return send(operation, targetOf(operation), authorization, raw);
 }
 
 function send(operation: ContractOperation, target: string, value: Authorization, raw: string): Promise<Answer> {

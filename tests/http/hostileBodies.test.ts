@@ -1,7 +1,7 @@
 import { exampleBody, operationOf, requiredHeaders, targetOf } from '../support/contract.js';
 import { patientBody } from '../support/factories.js';
-import { bodiesUnderAttack, expectRefusal, json, sampleFor } from '../support/hostileBodies.js';
-import { call } from '../support/http.js';
+import { bodiesUnderAttack, expectRefusal, sampleFor } from '../support/hostileBodies.js';
+import { call, jsonType } from '../support/http.js';
 import { jsonHeaders, openConnection, rawCall, requestBytes } from '../support/rawHttp.js';
 
 // Size and headers of bodies; hostileJson.test.ts covers their content.
@@ -34,7 +34,7 @@ describe('the size of a body', () => {
   it('leads to 400 for a wrong query, path or Idempotency-Key before the body is read, at every operation', () =>
     service.everyOperation(async (operation) => {
       const raw = padded({}, LIMIT + 1);
-      const large = { token: service.partner.token, raw, headers: { ...json, ...requiredHeaders(operation) } };
+      const large = { token: service.partner.token, raw, headers: { ...jsonType, ...requiredHeaders(operation) } };
       const [method = '', path = ''] = targetOf(operation).split(' ');
       const places = operation.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
       const targets = [`${method} ${path}?unknown=1`, ...places.map((name) => targetOf(operation, { [name]: '0x1' }))];
@@ -44,12 +44,12 @@ describe('the size of a body', () => {
         expect(answer.headers.get('Connection')).toBe('close');
       }
       if (Object.keys(requiredHeaders(operation)).length === 0) return;
-      const { status, body } = await call(service.harness, `${method} ${path}`, { ...large, headers: json });
+      const { status, body } = await call(service.harness, `${method} ${path}`, { ...large, headers: jsonType });
       expect({ status, code: body.code }).toEqual({ status: 400, code: 'idempotency_key_required' });
     }));
 
   it('leads to 401 for a missing token before the body is read', async () => {
-    const large = { raw: padded({}, LIMIT + 1), headers: json };
+    const large = { raw: padded({}, LIMIT + 1), headers: jsonType };
     const { status, headers, body } = await call(service.harness, 'POST /clients', large);
     expect([status, body.code, headers.get('Connection')]).toEqual([401, 'token_missing', 'close']);
   });

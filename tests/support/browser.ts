@@ -12,7 +12,7 @@ export const inBrowser = (what: string): typeof describe.skip =>
   isThere(existsSync(chromium), what, `${chromium} is not there; CHROMIUM may name one.`) ? describe : describe.skip;
 
 /** Starts Chromium, which sends no request of its own. */
-export const startBrowser = (): Promise<Browser> =>
+const startBrowser = (): Promise<Browser> =>
   launch({
     executablePath: chromium,
     args: [
@@ -21,12 +21,22 @@ export const startBrowser = (): Promise<Browser> =>
     ],
   });
 
-/** Opens a page. @param complaints gets the errors of its scripts and of its console */
-export async function openPage(browser: Browser, complaints: string[]): Promise<Page> {
-  const page = await browser.newPage();
-  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  return page;
+/** The browser of the tests of a block, and the errors of its scripts and of its consoles in the present test. */
+export function openBrowser() {
+  let browser: Browser;
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    browser = await startBrowser();
+  }, 60_000);
+  beforeEach(() => void complaints.splice(0));
+  afterAll(() => browser.close());
+  const openPage = async (): Promise<Page> => {
+    const page = await browser.newPage();
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    return page;
+  };
+  return { openPage, complaints };
 }
 
 interface Violation {

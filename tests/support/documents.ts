@@ -1,15 +1,10 @@
 import { cast } from './cast.js';
-import { operationOf, targetOf, type ContractOperation } from './contract.js';
+import { operationOf, targetOf } from './contract.js';
 import type { Answer } from './http.js';
-import type { Provocation } from './provoked.js';
-
-type Body = Readonly<Record<string, unknown>>;
+import type { After, Body, Provocation, Send } from './provoked.js';
 
 /** Provokes the refusals of documents in the sandbox of the cast. */
-export function provokedByDocuments(
-  after: (change: () => Promise<unknown>, provoke: Provocation) => Provocation,
-  send: (operation: ContractOperation, changes?: { readonly query?: Body; readonly body?: Body }) => Promise<Answer>,
-): Record<string, Provocation> {
+export function provokedByDocuments(after: After, send: Send): Record<string, Provocation> {
   const withdraw = (): Promise<Answer> => send(operationOf('withdrawDocument'));
   const withBody =
     (body: Body): Provocation =>

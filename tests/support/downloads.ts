@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Downloaded, Downloader, RemoteFile } from '../../src/adapters/download/downloader.js';
 import { Problem } from '../../src/problem.js';
 
@@ -28,15 +27,6 @@ export async function refusalOf(attempt: Promise<unknown>): Promise<Problem> {
 /** The code of {@link refusalOf}. */
 export async function codeOf(attempt: Promise<unknown>): Promise<string> {
   return (await refusalOf(attempt)).code;
-}
-
-/** Waits up to 15 s for a condition. */
-export async function until(condition: () => boolean): Promise<void> {
-  const giveUp = performance.now() + 15_000;
-  while (!condition()) {
-    if (performance.now() > giveUp) throw new Error(`Not reached: ${condition.toString()}`);
-    await delay(5);
-  }
 }
 
 /** Sends an endless body as fast as the connection takes it. */

@@ -1,3 +1,4 @@
+import type { Prisma } from '../../generated/prisma/client.js';
 import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import type { Permission } from '../../src/contract.js';
@@ -75,12 +76,10 @@ export async function newPatient(harness: Harness, { token }: Partner, changes =
   return (await create(harness, 'POST /clients', { token, json: patientBody(changes) })).user_id;
 }
 
-export interface ClinicChanges {
-  readonly legalName?: string;
-  readonly email?: string;
-  readonly isActive?: boolean;
-  readonly createdAt?: Date;
-  readonly updatedAt?: Date;
+/** Columns with other values. */
+type Changes<Row> = Partial<Omit<Row, 'id' | 'tenantId'>>;
+
+interface ClinicChanges extends Changes<Prisma.ClinicCreateManyInput> {
   /** One location for each, the first is primary. */
   readonly places?: readonly { readonly state: string; readonly timezone: string | null }[];
 }
@@ -123,22 +122,11 @@ export async function newClinic(
   return id;
 }
 
-export interface ProductChanges {
-  readonly sku?: string;
-  readonly name?: string;
-  readonly isActive?: boolean;
-  readonly isDeleted?: boolean;
-  readonly createdAt?: Date;
-  readonly updatedAt?: Date;
+export interface ProductChanges extends Changes<Prisma.ProductCreateManyInput> {
   readonly price?: string;
   readonly shippingType?: 'FREE_SHIPPING' | 'FLAT_RATE';
   readonly shippingAmount?: string;
-  readonly categoryId?: string;
-  readonly subcategoryId?: string;
   readonly isRx?: boolean;
-  readonly minAge?: number;
-  readonly synchronousOnly?: boolean;
-  readonly pharmacyId?: string;
   /** Allow-list: clinic and whether its entry is active. */
   readonly availability?: readonly { readonly clinicId: string; readonly isActive: boolean }[];
 }

@@ -3,6 +3,7 @@ import { createServer as createHttpServer } from 'node:http';
 import type { IncomingHttpHeaders, RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server as TcpServer } from 'node:net';
+import { tlsFiles } from './tlsFiles.js';
 
 /** The answer at a path: a listener, or a file with its headers. */
 export type Answer =
@@ -25,8 +26,8 @@ export interface FileHost {
 }
 
 /**
- * Starts a host on 127.0.0.1 at a free port. With `tls` it speaks https with the self-signed `tlsCertificate` for
- * `tlsHostName`.
+ * Starts a host on 127.0.0.1 at a free port. With `tls` it speaks https as `files.example.com`, with a
+ * certificate of {@link tlsFiles}.
  */
 export async function startFileHost(options: { readonly tls?: boolean } = {}): Promise<FileHost> {
   const answers = new Map<string, Answer>();
@@ -40,7 +41,7 @@ export async function startFileHost(options: { readonly tls?: boolean } = {}): P
     else response.writeHead(404).end('not here');
   };
   const server = options.tls
-    ? createHttpsServer({ key: tlsKey, cert: tlsCertificate }, listener)
+    ? createHttpsServer({ key: tlsFiles['server.key'], cert: tlsFiles['server.crt'] }, listener)
     : createHttpServer(listener);
   let connections = 0;
   let open = 0;
@@ -52,7 +53,7 @@ export async function startFileHost(options: { readonly tls?: boolean } = {}): P
   const port = await listenOnLoopback(server);
   // A test that fails before closing the host must not wait for it.
   server.unref();
-  const hostName = options.tls ? tlsHostName : '127.0.0.1';
+  const hostName = options.tls ? 'files.example.com' : '127.0.0.1';
 
   return {
     host: `${hostName}:${port}`,
@@ -148,26 +149,3 @@ function heic(): Buffer {
   const data = Buffer.concat([Buffer.from('\0\0\0\x01mdat\0\0\0\0\0\0\0\x74', 'latin1'), Buffer.alloc(100, 0xa5)]);
   return Buffer.concat([box('ftyp', kind), box('meta', Buffer.alloc(60)), data]);
 }
-
-/** The name in the certificate below. */
-export const tlsHostName = 'files.example.com';
-
-/** Self-signed, for these tests only; valid from 2020 to 2119. */
-export const tlsCertificate = `-----BEGIN CERTIFICATE-----
-MIIBejCCAR+gAwIBAgIBATAKBggqhkjOPQQDAjAcMRowGAYDVQQDDBFmaWxlcy5l
-eGFtcGxlLmNvbTAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowHDEa
-MBgGA1UEAwwRZmlsZXMuZXhhbXBsZS5jb20wWTATBgcqhkjOPQIBBggqhkjOPQMB
-BwNCAASPv8l0ecjPCJ7np5TujsYurGtPHq38DvYyNcBo4R0+SDXvfA1L3Q4cXwUM
-ZPRk16xnFBbc8Vw7pjhxQMs/MlQko1AwTjAPBgNVHRMBAf8EBTADAQH/MBwGA1Ud
-EQQVMBOCEWZpbGVzLmV4YW1wbGUuY29tMB0GA1UdDgQWBBTHOlbOfT6OyUwibn8J
-tgNi6c+QRzAKBggqhkjOPQQDAgNJADBGAiEA8T0y64FmUsES5qCz2RJ8HzeuOip6
-69ZeD6hMQHoLdIICIQC4Yr1pQJ2lP+YaSMe+hF79ui3fz8pcZ/N4jrez8iJ6MQ==
------END CERTIFICATE-----
-`;
-
-const tlsKey = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgxTKyQdJCp8QWbXFl
-8sz5CIfrT+moSbnc1K0k16NvimqhRANCAASPv8l0ecjPCJ7np5TujsYurGtPHq38
-DvYyNcBo4R0+SDXvfA1L3Q4cXwUMZPRk16xnFBbc8Vw7pjhxQMs/MlQk
------END PRIVATE KEY-----
-`;

@@ -1,9 +1,7 @@
 import { cast } from './cast.js';
-import type { ContractOperation } from './contract.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
-import type { Answer } from './http.js';
-import type { Provocation } from './provoked.js';
+import type { After, Provocation, Send } from './provoked.js';
 import { reviewer } from './reviews.js';
 import { fillSandbox } from './sandbox.js';
 
@@ -84,10 +82,6 @@ export async function addOrders(harness: Harness, { tenantId }: Owner, encounter
     db.prisma.orderLine.createMany({ data: copies }),
   ]);
 }
-
-type Body = Readonly<Record<string, unknown>>;
-type Send = (operation: ContractOperation, options?: { query?: Body; body?: Body }) => Promise<Answer>;
-type After = (change: () => Promise<unknown>, provoke: Provocation) => Provocation;
 
 /** Provokes `too_many_records` and `sandbox_full` in the sandbox of the cast. */
 export function provokedByFullRecords(

@@ -1,8 +1,6 @@
 import { attackedService, type AttackedService } from './attackedService.js';
 import { operations, requiredHeaders, targetOf, type ContractOperation } from './contract.js';
-import { call, type Answer, type CallOptions } from './http.js';
-
-export const json = { 'Content-Type': 'application/json' };
+import { call, jsonType, type Answer, type CallOptions } from './http.js';
 
 /** Every operation that takes a body. */
 export const bodied = operations.filter(({ requestBody }) => requestBody !== undefined);
@@ -46,7 +44,7 @@ export async function bodiesUnderAttack(): Promise<BodiesUnderAttack> {
   return Object.assign(service, {
     send,
     sendText: (operation: ContractOperation, raw: string | Uint8Array<ArrayBuffer>, headers = {}) =>
-      send(operation, { raw, headers: { ...json, ...headers } }),
+      send(operation, { raw, headers: { ...jsonType, ...headers } }),
     everyOperation: (check: (operation: ContractOperation) => Promise<void>) =>
       service.everyCase(bodied, ({ operationId }) => operationId, check),
   });

@@ -10,7 +10,6 @@ import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import type { ObjectStore } from '../../src/adapters/objects/objectStore.js';
 import { openSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { fileRoutes } from '../../src/http/pages/files.js';
-import { Problem } from '../../src/problem.js';
 import { closeServer, listenOnLoopback } from './fileHost.js';
 
 export { closeServer };
@@ -73,13 +72,4 @@ export async function filesBelow(folder: string): Promise<string[]> {
 /** A body of the given chunks. */
 export function bodyOf(...chunks: (Uint8Array | string)[]): AsyncIterable<Uint8Array> {
   return Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
-}
-
-/** The code of the Problem that an attempt throws, or its other error, or 'accepted'. */
-export async function outcomeOf(attempt: Promise<unknown>): Promise<unknown> {
-  const outcome = await attempt.then(
-    () => 'accepted',
-    (error: unknown) => error,
-  );
-  return outcome instanceof Problem ? outcome.code : outcome;
 }

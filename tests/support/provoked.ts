@@ -1,10 +1,22 @@
 import { operationOf, type ContractOperation, type failureExamples } from './contract.js';
-import type { Answer } from './http.js';
+import type { Answer, CallOptions } from './http.js';
 
 /** A request of the operation that the service answers with a failure. */
 export type Provocation = (operation: ContractOperation) => Promise<Answer>;
 
 export type Change = () => Promise<unknown>;
+
+/** Members of a request that differ from those of the example. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** Sends the example of an operation with changes. */
+export type Send = (
+  operation: ContractOperation,
+  options?: { readonly query?: Body; readonly body?: Body } & CallOptions,
+) => Promise<Answer>;
+
+/** Provokes after a change to the records, which it undoes. */
+export type After = (change: Change, provoke: Provocation) => Provocation;
 
 /** Provokes between a change and its reversal. */
 export const whileChanged =

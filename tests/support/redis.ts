@@ -1,9 +1,8 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { createConnection } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './mock.js';
 import { isThere, packages } from './optional.js';
+import { part } from './part.js';
 
 export interface RedisServer {
   readonly url: string;
@@ -26,23 +25,15 @@ export function hasRedis(): boolean {
 /** Starts a Redis on loopback that does not write to disk. */
 export async function startRedis(): Promise<RedisServer> {
   const port = await freePort();
-  let child: ChildProcess;
-  const start = async (): Promise<void> => {
-    const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    child = spawn('redis-server', args, { stdio: 'ignore' });
-    while (!(await listens(port))) await delay(10);
-  };
-  await start();
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const server = part({ command: ['redis-server', ...options], isReady: () => listens(port) });
+  await server.start();
   return {
     url: `redis://127.0.0.1:${port}`,
-    start,
-    hang: () => void child.kill('SIGSTOP'),
-    wake: () => void child.kill('SIGCONT'),
-    async kill() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    },
+    start: server.start,
+    hang: () => server.signal('SIGSTOP'),
+    wake: () => server.signal('SIGCONT'),
+    kill: () => server.stop('SIGKILL'),
   };
 }
 

@@ -19,9 +19,7 @@ export interface ServerProcess {
 
 const running = new Set<ChildProcess>();
 
-/**
- * Starts the compiled service with these arguments and only this environment; on a free port unless PORT names one.
- */
+/** Starts the compiled service with these arguments and only this environment; on a free port unless PORT names one. */
 export function startServer(environment: Readonly<Record<string, string>>, ...args: readonly string[]): ServerProcess {
   return startBuild(packageRoot, environment, ...args);
 }
@@ -32,16 +30,7 @@ export function startBuild(
   environment: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): ServerProcess {
-  return startCommand([process.execPath, builtProgram('main.js', root), ...args], root, environment);
-}
-
-/** The service by another command, which becomes the server's process. */
-export function startCommand(
-  [program = '', ...args]: readonly string[],
-  root: URL,
-  environment: Readonly<Record<string, string>>,
-): ServerProcess {
-  const child = spawn(program, args, {
+  const child = spawn(process.execPath, [builtProgram('main.js', root), ...args], {
     cwd: fileURLToPath(root),
     env: { PATH: process.env['PATH'], PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Prisma } from '../../generated/prisma/client.js';
 import { cast, revokeOrders } from './cast.js';
-import { exampleBody, operationOf, type ContractOperation } from './contract.js';
+import { exampleBody, operationOf } from './contract.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { call, type Answer, type Caller } from './http.js';
 import { getOrder } from './orders.js';
-import type { Provocation } from './provoked.js';
+import type { After, Provocation, Send } from './provoked.js';
 
 /** PUT /orders/{order_no}/ship-to */
 export function putShipTo(harness: Harness, { token }: Caller, orderNo: string, json: unknown): Promise<Answer> {
@@ -23,13 +23,6 @@ export async function fulfil(harness: Harness, { token }: Caller, orderNo: strin
   }
   return answers;
 }
-
-type Body = Readonly<Record<string, unknown>>;
-type Send = (
-  operation: ContractOperation,
-  options?: { query?: Body; body?: Body; headers?: Record<string, string> },
-) => Promise<Answer>;
-type After = (change: () => Promise<unknown>, provoke: Provocation) => Provocation;
 
 /** Provokes the refusals of shipments in the sandbox of the cast. */
 export function provokedByShipments(

@@ -6,7 +6,7 @@ import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { prepareCluster } from '../../src/embedded/postgresCluster.js';
 import { refusal } from '../cli/operator.js';
 import { runJson, runProgram } from '../cli/runProgram.js';
-import { tlsFiles } from '../support/databaseTls.js';
+import { tlsFiles } from '../support/tlsFiles.js';
 import { call } from '../support/http.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { openEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { errorCode } from '../../src/failures.js';
 import { adminUrl, temporaryDataDir } from '../support/postgres.js';
+import { until } from '../support/until.js';
 
 const open: { close(): Promise<void> }[] = [];
 const settings = { fsync: 'off' };
@@ -68,12 +68,6 @@ async function query(url: string, sql: string): Promise<unknown[][]> {
     return (await client.query<unknown[]>({ text: sql, rowMode: 'array' })).rows;
   } finally {
     await client.end();
-  }
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 10_000; !(await condition()); await delay(20)) {
-    if (Date.now() > end) throw new Error('did not happen within 10 s');
   }
 }
 

@@ -10,6 +10,7 @@ import { call, type Answer } from '../support/http.js';
 import type { RawRequest } from '../support/rawHttp.js';
 import { startServer } from '../support/serverProcess.js';
 import { openStage } from '../support/stage.js';
+import { metricsUrlOf } from './servers.js';
 
 /** Callers that hang up at the same time. */
 const CALLERS = 8;
@@ -25,7 +26,7 @@ const environment = {
 };
 const server = startServer({ ...stage.environment, ...environment }, '--demo');
 const baseUrl = await server.started;
-const metricsUrl = String(server.logged().find(({ msg }) => msg === 'started')?.['metrics']);
+const metricsUrl = metricsUrlOf(server);
 const client = await createApiClient(systemContext(stage.db), {
   tenant: 'demo',
   name: 'All',

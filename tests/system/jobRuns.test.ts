@@ -10,6 +10,7 @@ import { startTelemetry } from '../../src/telemetry.js';
 import { rowsOf } from '../support/migrations.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { startProxy } from '../support/proxy.js';
+import { until } from '../support/until.js';
 
 const HOUR = 3_600;
 const LEASE = 30;
@@ -47,15 +48,6 @@ function start(jobs: readonly ScheduledJob[], url = database.serviceUrl): Proces
   const started = { ...startJobs({ db, jobs, log, pause: 10 }), db };
   processes.push(started);
   return started;
-}
-
-/** Fails before jest's timeout, so that the clean-up still runs. */
-async function until(condition: () => unknown): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the condition did not hold within 15 s');
-    await delay(10);
-  }
 }
 
 /** Waits until the process with {@link beat} has looked for due jobs this often. */

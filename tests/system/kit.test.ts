@@ -1,9 +1,10 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { OTHER_CONNECTIONS } from '../../src/cli/checks/databaseChecks.js';
 import { packageRoot } from '../../src/packageRoot.js';
+import { tlsFiles } from '../support/tlsFiles.js';
 import { everyCase } from '../support/everyCase.js';
 import { temporaryFolder } from '../support/folder.js';
 import { isThere, packages } from '../support/optional.js';
@@ -27,9 +28,8 @@ function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = 
 
 /** A file of the kit with a certificate and its key that exist, in place of these `paths`. */
 async function withCertificate(name: string, paths: Readonly<Record<string, string>>): Promise<string> {
-  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=api.example.com'];
-  execFileSync('openssl', [...request, '-keyout', folder('key'), '-out', folder('crt')], { stdio: 'ignore' });
-  await writeFile(folder('pem'), `${await readFile(folder('crt'), 'utf8')}${await readFile(folder('key'), 'utf8')}`);
+  const { 'server.crt': crt, 'server.key': key } = tlsFiles;
+  for (const [kind, content] of Object.entries({ crt, key, pem: crt + key })) await writeFile(folder(kind), content);
   const text = Object.entries(paths).reduce((each, [path, kind]) => each.replace(path, folder(kind)), await read(name));
   await writeFile(folder(name), text);
   return folder(name);
@@ -48,21 +48,14 @@ interface Manifest {
 }
 
 (isInstalled('systemd-analyze', 'systemd') ? it : it.skip)(
-  'systemd accepts the unit and rates its exposure at 2.0 or less',
+  'systemd accepts the units and timers, and rates the exposure of the server at 2.0 or less',
   () => {
+    for (const name of ['.service', '-daily.timer', '-drill.timer']) {
+      expect(run('systemd-analyze', ['verify', `${kit}clinical-encounter${name}`])).toBe('');
+    }
     const unit = `${kit}clinical-encounter.service`;
-    expect(run('systemd-analyze', ['verify', unit])).toBe('');
     const report = run('systemd-analyze', ['security', '--offline=true', '--threshold=20', unit]);
     expect(report).toMatch(/Overall exposure level for clinical-encounter\.service: [01]\.\d/);
-  },
-);
-
-(isInstalled('systemd-analyze', 'systemd') ? it : it.skip)(
-  'systemd accepts the units and timers of the scheduled tasks',
-  () => {
-    for (const name of ['daily', 'drill']) {
-      expect(run('systemd-analyze', ['verify', `${kit}clinical-encounter-${name}.timer`])).toBe('');
-    }
   },
 );
 

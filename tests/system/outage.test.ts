@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { startProxy } from '../support/proxy.js';
 import {
+  exampleBody,
   operationOf,
   requiredHeaders,
   securedOperations,
@@ -63,11 +64,10 @@ async function ready(status = 200, objectStore = 'ok'): Promise<Answer> {
 /** Sends the example of the operation, which is valid and therefore reaches the database. */
 function send(operation: ContractOperation): Promise<Answer> {
   if (operation.operationId === 'issueToken') return login();
-  const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
   return call(harness, targetOf(operation), {
     token: (operation.path.startsWith('/sandbox') ? sandbox : partner).token,
     headers: requiredHeaders(operation),
-    ...(example === undefined ? {} : { json: example.value }),
+    ...(operation.requestBody ? { json: exampleBody(operation) } : {}),
   });
 }
 

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { readdir } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../src/adapters/database/database.js';
 import { newToken, patientBody } from '../support/factories.js';
@@ -9,6 +7,7 @@ import { sampleFiles, startFileHost } from '../support/fileHost.js';
 import { call, type Answer } from '../support/http.js';
 import { createEmptyDatabase } from '../support/postgres.js';
 import { openConnection } from '../support/rawHttp.js';
+import { listens } from '../support/redis.js';
 import { killServers, startServer, type ServerProcess } from '../support/serverProcess.js';
 import { openStage } from '../support/stage.js';
 import { expectCleanExit, newCredentials } from './servers.js';
@@ -38,20 +37,6 @@ async function holdUpload(baseUrl: string, path: string) {
   const options = { token, json: { url: `http://${files.host}${path}` } };
   const upload: Promise<Answer | null> = call({ baseUrl }, target, options).catch(() => null);
   return { patientId: String(patient.user_id), host: await asked, upload };
-}
-
-/** Resolves once the port refuses connections. */
-async function refusesConnections(baseUrl: string): Promise<void> {
-  for (;;) {
-    const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
-    const accepted = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (!accepted) return;
-    await delay(20);
-  }
 }
 
 describe('with DATABASE_URL', () => {
@@ -100,7 +85,7 @@ describe('SIGTERM', () => {
     while ((await ask('/readyz')).status === 200) await delay(20);
     expect((await ask('/readyz')).body).toMatchObject({ status: 'unavailable', database: 'ok' });
     expect((await ask('/healthz')).status).toBe(200);
-    await refusesConnections(baseUrl);
+    while (await listens(Number(new URL(baseUrl).port))) await delay(20);
     await idle.closed();
     // A terminal and npm may each send a signal.
     server.child.kill('SIGTERM');

@@ -8,6 +8,7 @@ import { type ObjectStore } from '../../src/adapters/objects/objectStore.js';
 import { readConfig } from '../../src/config.js';
 import { removeOrphanedObjects } from '../../src/domain/sweeps/orphanedObjects.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
+import { randomOf, type Random } from '../lab/random.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { startFileHost } from '../support/fileHost.js';
 import { call } from '../support/http.js';
@@ -33,17 +34,6 @@ beforeEach(async () => {
   stage = await startStage();
 });
 afterEach(() => stage.close());
-
-/** Reproducible numbers from 0 to 1 (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Starts a server on a known port: the address that it reports is the public one. */
 async function started(environment: Readonly<Record<string, string>>) {
@@ -71,7 +61,7 @@ async function provision(baseUrl: string) {
 }
 
 /** Uploads while servers are killed until enough uploads are acknowledged; returns these. */
-async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan, random: () => number) {
+async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan, random: Random) {
   const acknowledged: { readonly id: string; readonly checksum: string; readonly link: string }[] = [];
   let [begun, killed] = [0, 0];
   const first = await started(environment);
@@ -79,7 +69,7 @@ async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan
 
   const upload = async (baseUrl: string): Promise<void> => {
     const path = `/${(begun += 1)}.pdf`;
-    const middle = randomBytes(200_000 * random());
+    const middle = randomBytes(random.int(200_000));
     const content = Buffer.concat([Buffer.from('%PDF-1.4\n'), middle, Buffer.from('\n%%EOF\n')]);
     const json = { url: host.serve(path, { content, headers: { 'Content-Type': 'application/pdf' } }) };
     const target = `POST /clients-documents/${patientId}/upload-url/lab-results`;
@@ -108,9 +98,9 @@ async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan
       };
       const partners = Promise.all([partner(), partner(), partner()]);
       if (killed < kills) {
-        const until = acknowledged.length + Math.floor(random() * 8);
+        const until = acknowledged.length + random.int(8);
         while (acknowledged.length < until) await Promise.race([delay(5), partners]);
-        await delay(40 * random());
+        await delay(random.int(40));
         killed += 1;
       } else await partners;
       alive = false;
@@ -135,7 +125,7 @@ async function killAndCheck(plan: Plan): Promise<void> {
   try {
     const uploading = { DATABASE_URL: stage.database.url, DOCUMENT_FETCH_ALLOWED_HOSTS: host.host };
     const crashes = { ...plan, environment: { ...environment, ...uploading } };
-    const acknowledged = await uploadAmongCrashes(crashes, randomFrom(seed));
+    const acknowledged = await uploadAmongCrashes(crashes, randomOf(seed));
     const { objectStore } = readConfig(environment);
     const objects = await openObjectStore({ dataDir: stage.dataDir, store: objectStore });
     const rows = await stage.db.prisma.document.findMany({ where: { tenantId }, orderBy: { blobPath: 'asc' } });

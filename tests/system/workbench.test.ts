@@ -1,24 +1,17 @@
-import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
+import type { HTTPRequest, Page } from 'puppeteer-core';
 import { presetPermissions } from '../../src/domain/access/permissions.js';
-import { faults, inBrowser, openPage, startBrowser, violations } from '../support/browser.js';
+import { faults, inBrowser, openBrowser, violations } from '../support/browser.js';
 import { newClient, newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { newSandbox } from '../support/sandbox.js';
 
 const harness = await openHarness();
 inBrowser('the workbench')('the workbench in a browser', () => {
-  let browser: Browser;
   let page: Page;
-  const complaints: string[] = [];
-
-  beforeAll(async () => {
-    browser = await startBrowser();
-  }, 60_000);
-  afterAll(() => browser.close());
+  const { openPage, complaints } = openBrowser();
 
   beforeEach(async () => {
-    complaints.length = 0;
-    page = await openPage(browser, complaints);
+    page = await openPage();
     await page.goto(`${harness.baseUrl}/workbench`);
   });
   afterEach(() => page.close());

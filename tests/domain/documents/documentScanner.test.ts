@@ -4,12 +4,13 @@ import { mock } from 'node:test';
 import { createClamavScanner } from '../../../src/adapters/scanner/clamavScanner.js';
 import { createDocumentScanner } from '../../../src/adapters/scanner/createDocumentScanner.js';
 import type { DocumentScanner } from '../../../src/adapters/scanner/documentScanner.js';
-import { codeOf, refusalOf, until } from '../../support/downloads.js';
+import { codeOf, refusalOf } from '../../support/downloads.js';
 import { afterTheFile, eicar, startFakeClamd, type Behavior } from '../../support/fakeClamd.js';
 import type { FakeClamd, FakeClamdOptions } from '../../support/fakeClamd.js';
 import { sampleFiles } from '../../support/fileHost.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { bodyOf } from '../../support/objectStores.js';
+import { until } from '../../support/until.js';
 
 const mebibyte = 1024 * 1024;
 const infected = Buffer.concat([sampleFiles.pdf.subarray(0, 20), Buffer.from(eicar), sampleFiles.pdf.subarray(20)]);

@@ -5,8 +5,9 @@ import { globalAgent, request } from 'node:https';
 import { gzipSync } from 'node:zlib';
 import { createDownloader, fetchDefaults, type DownloaderOptions } from '../../../src/adapters/download/download.js';
 import type { RemoteFile } from '../../../src/adapters/download/downloader.js';
+import { tlsFiles } from '../../support/tlsFiles.js';
 import { codeOf, endless, fetchWith, readAll } from '../../support/downloads.js';
-import { sampleFiles, startFileHost, tlsCertificate, tlsHostName, type FileHost } from '../../support/fileHost.js';
+import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
 import { words } from '../../support/words.js';
 import { ipv4, redirect, useFileHost } from './downloadHarness.js';
 
@@ -126,8 +127,9 @@ describe('a document of the wrong size', () => {
 describe('https', () => {
   let secure: FileHost;
   const loopback = ipv4('127.0.0.1');
+  const ca = tlsFiles['ca.crt'];
   const secureDownloader = (options: Partial<DownloaderOptions> = {}) =>
-    createDownloader({ allowedHosts: [secure.host], ca: tlsCertificate, lookup: async () => [loopback], ...options });
+    createDownloader({ allowedHosts: [secure.host], ca, lookup: async () => [loopback], ...options });
 
   beforeAll(async () => {
     secure = await startFileHost({ tls: true });
@@ -137,7 +139,7 @@ describe('https', () => {
   it('verifies the certificate for the host name, and connects to the address that was checked', async () => {
     const url = secure.serve('/a.png', { content: sampleFiles.png });
     await expect(fetchWith(secureDownloader(), url)).resolves.toMatchObject({ sizeBytes: sampleFiles.png.length });
-    const otherName = secure.host.replace(tlsHostName, 'other.example.com');
+    const otherName = secure.host.replace('files.', 'other.');
     const wrongName = secureDownloader({ allowedHosts: [otherName] });
     expect(await codeOf(fetchWith(wrongName, `https://${otherName}/a.png`))).toBe('document_fetch_failed');
   });
@@ -157,14 +159,14 @@ describe('https', () => {
   it('never reuses a connection of another part of the process', async () => {
     const kept = request(`https://${secure.host}/a.png`, {
       agent: globalAgent,
-      ca: tlsCertificate,
+      ca,
       lookup: (_name, _options, callback) => callback(null, [loopback]),
     }).end();
     const [response] = await once(kept, 'response');
     await once(response.resume(), 'end');
     const before = secure.requests.length;
     const lookup = async () => [ipv4('8.8.8.8')];
-    const strict = createDownloader({ allowedHosts: [], ca: tlsCertificate, connectTimeout: 300, lookup });
+    const strict = createDownloader({ allowedHosts: [], ca, connectTimeout: 300, lookup });
     expect(await codeOf(fetchWith(strict, `https://${secure.host}/a.png`))).toBe('document_fetch_failed');
     expect(secure.requests.length).toBe(before);
     globalAgent.destroy();

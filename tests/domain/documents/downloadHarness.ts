@@ -2,9 +2,10 @@ import type { ServerResponse } from 'node:http';
 import { createDownloader, type DownloaderOptions } from '../../../src/adapters/download/download.js';
 import type { Downloader } from '../../../src/adapters/download/downloader.js';
 import type { LookupAddress } from 'node:dns';
-import { codeOf, fetchWith, until } from '../../support/downloads.js';
+import { codeOf, fetchWith } from '../../support/downloads.js';
 import { startFileHost, type FileHost } from '../../support/fileHost.js';
 import { words } from '../../support/words.js';
+import { until } from '../../support/until.js';
 
 /** A file host for the tests of one file; no test may leave a connection to it open. */
 export function useFileHost() {

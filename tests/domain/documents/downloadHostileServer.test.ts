@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { HostLookup } from '../../../src/adapters/download/guardedRequest.js';
-import { endless, fetchWith, refusalOf, until } from '../../support/downloads.js';
+import { endless, fetchWith, refusalOf } from '../../support/downloads.js';
 import { sampleFiles } from '../../support/fileHost.js';
 import { startDeafServer, startRawServer, type RawServer } from '../../support/rawServer.js';
 import { redirect, useFileHost } from './downloadHarness.js';
+import { until } from '../../support/until.js';
 
 const mebibyte = 1024 * 1024;
 const failed = 'document_fetch_failed';

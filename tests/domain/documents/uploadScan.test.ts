@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { until } from '../../support/downloads.js';
 import { newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { eicar, startFakeClamd } from '../../support/fakeClamd.js';
 import { sampleFiles, startFileHost } from '../../support/fileHost.js';
@@ -9,6 +8,7 @@ import { openHarness, startHarness, type Harness } from '../../support/harness.j
 import { call, type Answer } from '../../support/http.js';
 import { filesBelow } from '../../support/objectStores.js';
 import { expectProblem } from '../../support/refusals.js';
+import { until } from '../../support/until.js';
 
 const infected = Buffer.concat([sampleFiles.pdf.subarray(0, -6), Buffer.from(`${eicar}\n%%EOF\n`)]);
 const large = Buffer.concat([sampleFiles.pdf, randomBytes(3_000_000), Buffer.from('\n%%EOF\n')]);

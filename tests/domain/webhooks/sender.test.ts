@@ -1,8 +1,9 @@
 import { createWebhookSender } from '../../../src/adapters/webhooks/httpSender.js';
 import { nextAttempt, wishOf } from '../../../src/domain/webhooks/retries.js';
-import { endless, until } from '../../support/downloads.js';
+import { endless } from '../../support/downloads.js';
 import { startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startRawServer } from '../../support/rawServer.js';
+import { until } from '../../support/until.js';
 
 const host = await startFileHost();
 afterEach(() => until(() => host.openConnections() === 0));

@@ -1,0 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Waits up to 15 s for a condition: it fails before jest's timeout, so that the clean-up still runs. */
+export async function until(condition: () => unknown): Promise<void> {
+  const giveUp = performance.now() + 15_000;
+  while (!(await condition())) {
+    if (performance.now() > giveUp) throw new Error(`Not reached: ${condition.toString()}`);
+    await delay(5);
+  }
+}
