@@ -1,5 +1,5 @@
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
-import { createClient, type Event, type Order } from '../../src/client/index.js';
+import { createClient, type Event } from '../../src/client/index.js';
 import { operations } from '../support/contract.js';
 import { newDocument, newPatient, patientBody } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
@@ -81,21 +81,4 @@ it('pages() returns the cursor from which another process continues', async () =
   for await (const { id } of ces.events.list({ types })) all.push(id);
   expect(all.length).toBeGreaterThan(3);
   expect(read).toEqual(all);
-});
-
-it('the types of lists name their parameters, elements and pages', () => {
-  const check = async (): Promise<void> => {
-    const endpoint_id = 'c3d54d4c-2d3b-4d1c-8f5a-1f2e3d4c5b6a';
-    for await (const delivery of ces.webhooks.listDeliveries({ endpoint_id, limit: 5 })) {
-      delivery.status satisfies string;
-    }
-    for await (const page of ces.pages('/orders')) page satisfies { data: Order[]; next_cursor: string | null };
-    // @ts-expect-error there is no such parameter
-    ces.clinics.list({ serch: 'north' });
-    // @ts-expect-error a list of something is read with its parameters
-    ces.pages('/webhook-endpoints/{endpoint_id}/deliveries');
-    // @ts-expect-error a single record is not a list
-    ces.pages('/clients/{id}');
-  };
-  expect(check).toBeInstanceOf(Function);
 });

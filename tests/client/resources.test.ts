@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { requests } from '../../generated/client/values.js';
-import type { Client } from '../../src/client/index.js';
+import type { Client, Order } from '../../src/client/index.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { operations } from '../support/contract.js';
 
@@ -54,7 +54,7 @@ it('each operation is one method of one resource of the client, and editors show
   expect(composed).toContain('Creates a patient, or returns the patient');
 });
 
-it('the compiler rejects wrong method names, parameters and bodies in calls of the client', () => {
+it('the compiler rejects wrong method names, parameters and bodies in calls of the client, and knows the elements of lists', () => {
   const check = async (ces: Client): Promise<void> => {
     // @ts-expect-error there is no such operation
     await ces.encounters.remove();
@@ -67,6 +67,17 @@ it('the compiler rejects wrong method names, parameters and bodies in calls of t
     // @ts-expect-error a record is not a list
     await ces.encounters.get({ encounter_id: 1 }).next();
     for await (const { status } of ces.encounters.list()) status satisfies string;
+    const endpoint_id = 'c3d54d4c-2d3b-4d1c-8f5a-1f2e3d4c5b6a';
+    for await (const delivery of ces.webhooks.listDeliveries({ endpoint_id, limit: 5 })) {
+      delivery.status satisfies string;
+    }
+    for await (const page of ces.pages('/orders')) page satisfies { data: Order[]; next_cursor: string | null };
+    // @ts-expect-error there is no such parameter
+    ces.clinics.list({ serch: 'north' });
+    // @ts-expect-error a list of something is read with its parameters
+    ces.pages('/webhook-endpoints/{endpoint_id}/deliveries');
+    // @ts-expect-error a single record is not a list
+    ces.pages('/clients/{id}');
     (await ces.encounters.getCertificate({ encounter_id: 1 })) satisfies Uint8Array;
   };
   expect(check).toBeInstanceOf(Function);

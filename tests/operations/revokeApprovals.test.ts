@@ -11,38 +11,27 @@ type Encounter = Answer['body'];
 
 const reviewerRef = '1876543219';
 const keyOf = ({ categoryId, subcategoryId }: Encounter) => ({ categoryId, subcategoryId });
-const bodyFor = ({ gfe_data }: Encounter, changes = {}) => ({
-  reviewerRef,
-  items: gfe_data.map(keyOf),
-  reason: 'Overlooked.',
-  ...changes,
-});
-const send = (encounterNo: unknown, json: unknown, { token } = partner): Promise<Answer> =>
-  call(harness, `POST /encounters/${String(encounterNo)}/revoke`, { token, json });
-const revoke = (encounter: Encounter, changes = {}): Promise<Answer> =>
-  send(encounter.encounter_id, bodyFor(encounter, changes));
-const stored = async ({ encounter_id }: Encounter): Promise<Encounter> =>
-  recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
-const twoItems = async () => ({
-  treatmentIds: [await newProduct(harness, partner), await newProduct(harness, partner)],
-});
+const revoke = ({ encounter_id }: Encounter, items: Encounter[], { token } = partner): Promise<Answer> => {
+  const json = { reviewerRef, items: items.map(keyOf), reason: 'Overlooked.' };
+  return call(harness, `POST /encounters/${encounter_id}/revoke`, { token, json });
+};
 
 describe('revokeApprovals 200', () => {
   it('revokes the named items for any provider, and keeps encounter and order', async () => {
-    const completed = await completedEncounter(harness, partner, await twoItems());
+    const products = [await newProduct(harness, partner), await newProduct(harness, partner)];
+    const completed = await completedEncounter(harness, partner, { treatmentIds: products });
     const [first, second] = completed.gfe_data;
     harness.clock.advance(60);
     const auditor = await newClient(harness, partner.tenantId, ['review:encounter']);
-    const json = bodyFor(completed, { items: [keyOf(second)] });
-    const { status, headers, body } = await send(completed.encounter_id, json, auditor);
+    const { status, headers, body } = await revoke(completed, [second], auditor);
     const now = harness.clock.now.toISOString();
     const ended = { endedTreatmentIds: second.treatmentIds, validUntil: now, revocationReason: 'Overlooked.' };
     const revoked = { ...second, status: 'revoked', ...ended };
     const change = { updatedAt: now, version: Number(completed.version) + 1, gfe_data: [first, revoked] };
     expect([status, body]).toEqual([200, { ...completed, ...change }]);
     expect(headers.get('Cache-Control')).toBe('no-store');
-    expect(await stored(completed)).toEqual(body);
     const { encounter_id, gfe_no, patientId, order_no, clinicId } = completed;
+    expect(recordOf((await call(harness, `GET /encounters/${encounter_id}`, partner)).body)).toEqual(body);
     expect((await getOrder(harness, partner, order_no)).body).toMatchObject({ order_status: 'pending' });
     const { treatmentIds } = second;
     const by = { by_encounter_id: encounter_id, order_no };
@@ -59,7 +48,7 @@ describe('revokeApprovals 200', () => {
 describe('revokeApprovals 409', () => {
   it('lets one of two simultaneous requests revoke', async () => {
     const completed = await completedEncounter(harness, partner);
-    const answers = await Promise.all([revoke(completed), revoke(completed)]);
+    const answers = await Promise.all([1, 2].map(() => revoke(completed, completed.gfe_data)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
     expect(answers.find(({ status }) => status === 409)?.body).toMatchObject({ current_status: 'revoked' });
     const { encounter_id } = completed;
