@@ -59,9 +59,12 @@ const generated: Partial<Record<Prisma.ModelName, readonly string[]>> = {
   Order: ['orderNo'],
 };
 
+/** The tables that a revision may shorten (R-232). In all others, a missing row is a mistake of the decision. */
+const removable: readonly Prisma.ModelName[] = ['EncounterTreatment', 'GfeItem'];
+
 /**
  * The statements that turn the rows `before` into the rows `after`: new rows are inserted, changed columns updated, and
- * missing rows deleted. Every row of `before` must be locked, because the statements must never wait.
+ * {@link removable} rows deleted. Every row of `before` must be locked, because the statements must never wait.
  */
 export function changesOf(tenantId: string, before: Rows, after: Rows): Prisma.Sql[] {
   const models = Object.keys({ ...before, ...after }) as Prisma.ModelName[];
@@ -81,6 +84,7 @@ function tableChanges(
   const left = new Set(after.map(keyOf));
   const added = after.filter((row) => !stored.has(keyOf(row)));
   const removed = before.filter((row) => !left.has(keyOf(row)));
+  if (removed.length > 0 && !removable.includes(model)) throw new Error(`A decision leaves out a row of ${model}.`);
   const differing = new Set<string>();
   const changed = after.filter((row) => {
     const old = stored.get(keyOf(row));
