@@ -13,7 +13,7 @@ const SCHEDULED_MS = 180 * 24 * 3_600_000;
 /**
  * The end of an approval, by calendar months in UTC. A day that the month lacks becomes its last day: 2028-02-29 plus a
  * year is 2029-02-28. Null = unlimited, because one review suffices or the rule is not understood (R-48).
- * @param isScheduled whether a treatment of the item is a controlled substance, whose approval lasts at most 180 days
+ * @param isScheduled whether the approval covers a controlled substance: then it lasts at most 180 days
  */
 export function approvalEnd(
   item: Pick<GfeItem, 'reviewOften' | 'reviewRecurring'>,

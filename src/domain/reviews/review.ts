@@ -1,4 +1,4 @@
-import type { EncounterTreatment, GfeItem } from '../../../generated/prisma/client.js';
+import type { GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { approvalEnd } from '../approvals/approvals.js';
@@ -174,8 +174,7 @@ export function decideReview(
   if (isApproval) {
     const productIds = decided.filter((one) => !isDenial(one)).flatMap(approvedIds(before));
     requireLicense(state, before, now);
-    const scheduled = before.treatments.some((one) => productIds.includes(one.productId) && isScheduled(one));
-    if (scheduled) requireDea(state);
+    if (haveScheduled(before, productIds)) requireDea(state);
     requirePermitted(state, productIds);
   }
   // Count this review's refusals first, so that its approvals keep a version that includes them: no news.
@@ -205,9 +204,11 @@ export function decideReview(
   };
 }
 
-/** Whether a treatment is a controlled substance. */
-const isScheduled = ({ rx }: EncounterTreatment): boolean =>
-  deaScheduleOf(rx as { readonly deaScheduleId: string } | null) !== null;
+/** Whether one of these treatments is a controlled substance. */
+const haveScheduled = ({ treatments }: EncounterRecord, productIds: readonly string[]): boolean =>
+  treatments.some(({ productId, rx }) => {
+    return productIds.includes(productId) && deaScheduleOf(rx as { readonly deaScheduleId: string } | null) !== null;
+  });
 
 const isDenial = ({ denialReason }: DecidedItem): boolean => denialReason !== null;
 
@@ -222,12 +223,8 @@ const approvedIds =
 /** The encounter with the decisions about its items and treatments. */
 function withDecisions(encounter: EncounterRecord, decided: readonly DecidedItem[], now: Date): EncounterRecord {
   const decisionOf = new Map(decided.map((one) => [itemKey(one.item), one]));
-  const endOf = (item: GfeItem): Date | null =>
-    approvalEnd(
-      item,
-      now,
-      encounter.treatments.some((one) => itemKey(one) === itemKey(item) && isScheduled(one)),
-    );
+  const endOf = (one: DecidedItem): Date | null =>
+    approvalEnd(one.item, now, haveScheduled(encounter, approvedIds(encounter)(one)));
   return {
     ...encounter,
     gfeItems: encounter.gfeItems.map((item): GfeItem => {
@@ -236,7 +233,7 @@ function withDecisions(encounter: EncounterRecord, decided: readonly DecidedItem
       const { denialReason, rationale } = one;
       const outcome = isDenial(one)
         ? { status: 'denied' as const }
-        : { status: 'approved' as const, validUntil: endOf(item) };
+        : { status: 'approved' as const, validUntil: endOf(one) };
       return { ...item, ...outcome, decidedAt: now, denialReason, rationale };
     }),
     treatments: encounter.treatments.map((treatment) => {
@@ -246,7 +243,7 @@ function withDecisions(encounter: EncounterRecord, decided: readonly DecidedItem
       if (one.declinedTreatmentIds.includes(treatment.productId)) {
         return { ...treatment, decision: 'declined', decidedAt: now };
       }
-      return { ...treatment, decision: 'approved', decidedAt: now, validUntil: endOf(one.item) };
+      return { ...treatment, decision: 'approved', decidedAt: now, validUntil: endOf(one) };
     }),
   };
 }

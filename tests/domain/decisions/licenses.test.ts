@@ -93,6 +93,21 @@ describe('where licenses are required', () => {
     else life.decide(0, deny);
   });
 
+  it.each([
+    ['approved', 180, []],
+    ['excepted', 365, ['ketamine']],
+  ])(
+    'the approval of an item with a controlled substance that is %s ends after %d days',
+    (_what, days, exceptTreatmentIds) => {
+      const rx = { refills: 0, deaScheduleId: '01a05c32-5e80-7000-8000-00000000dea2' };
+      const life = new Life([...catalog, { id: 'ketamine', category: 'toxins', price: '1.00', rx }]);
+      life.review(life.request(['botox', 'ketamine']), () => ({ decision: 'approved', exceptTreatmentIds }));
+      const [encounter] = life.encounters;
+      const ends = [encounter?.gfeItems[0]?.validUntil, encounter?.treatments[0]?.validUntil];
+      expect(ends.map((end) => (Number(end) - Number(life.now)) / 86_400_000)).toEqual([days, days]);
+    },
+  );
+
   it('the decision keeps name, credential and licenses of its provider', () => {
     const life = new Life(catalog);
     life.claim(life.request(['botox']));
