@@ -29,7 +29,9 @@ describe('rescheduleEncounter 200', () => {
     const { body: ofDay } = await send(encounter_id, day);
     expect(ofDay).toMatchObject({ ...cleared, ...day, expiresAt: '2027-02-04T06:00:00.000Z' });
     const { body: unscheduled } = await send(encounter_id, {});
-    expect(unscheduled).toEqual({ ...encounter, ...cleared, updatedAt: harness.clock.now.toISOString(), version: 4 });
+    const updated = { updatedAt: harness.clock.now.toISOString(), version: 4 };
+    const later = new Date(harness.clock.now.getTime() + 30 * 86_400_000).toISOString();
+    expect(unscheduled).toEqual({ ...encounter, ...cleared, ...updated, expiresAt: later });
     expect((await claim()).status).toBe(200);
   });
 });

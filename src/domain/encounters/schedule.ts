@@ -79,10 +79,10 @@ export function claimableFrom(reviewType: Encounter['reviewType'], schedule: Res
   return dayStartsAt && isZoneKnown ? dayStartsAt : createdAt;
 }
 
-/** The expiry: 30 days after the creation, the schedule or the last information, whichever is latest (R-37). */
-export function expiresAt({ scheduledAt, dayStartsAt }: ResolvedSchedule, waitsSince: Date): Date {
-  const planned = scheduledAt ?? dayStartsAt ?? waitsSince;
-  return waitsUntil(new Date(planned.getTime() + EXPIRY_MS), waitsSince);
+/** The expiry of a new or rescheduled encounter: 30 days from now or after the schedule, whichever is later (R-37). */
+export function expiresAt({ scheduledAt, dayStartsAt }: ResolvedSchedule, now: Date): Date {
+  const planned = scheduledAt ?? dayStartsAt ?? now;
+  return waitsUntil(new Date(planned.getTime() + EXPIRY_MS), now);
 }
 
 /** The expiry when an encounter waits for a review again; never earlier than `before`. */

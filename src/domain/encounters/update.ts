@@ -199,14 +199,8 @@ export function decideReschedule(
     scheduledTimeZone: body.scheduledTimeZone ?? null,
     scheduledAt: schedule.scheduledAt,
     claimableFrom: claimableFrom(encounter.reviewType, schedule, encounter.createdAt),
-    expiresAt: expiresAt(schedule, waitsSince(encounter)),
+    expiresAt: expiresAt(schedule, now),
   };
   const rescheduled = moved(encounter, 'reschedule', 'partner', columns, now);
   return { state: { ...state, encounter: rescheduled }, events: [announced(rescheduled, 'encounter.rescheduled')] };
-}
-
-/** When the encounter began to wait for a review: at its creation, or when the latest information came. */
-function waitsSince({ information, createdAt }: EncounterRecord): Date {
-  const provided = information.flatMap(({ providedAt }) => providedAt ?? []);
-  return new Date(Math.max(createdAt.getTime(), ...provided.map((time) => time.getTime())));
 }

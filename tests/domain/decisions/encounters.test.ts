@@ -214,6 +214,19 @@ describe('an update', () => {
   });
 });
 
+describe('a rescheduling', () => {
+  it.each<[string, object, string]>([
+    ['after the rescheduling if the schedule is removed', {}, '2027-02-08T16:00:00Z'],
+    ['after the rescheduling if the schedule is earlier', { scheduledDay: '2026-11-25' }, '2027-02-08T16:00:00Z'],
+    ['after a later schedule', { scheduledDay: '2027-03-01' }, '2027-03-31T06:00:00Z'],
+  ])('lets the encounter expire 30 days %s', (_when, schedule, end) => {
+    const life = requested({ scheduledDay: '2027-01-19' });
+    life.pass(50);
+    life.reschedule(0, schedule);
+    expect(life.encounters[0]?.expiresAt).toEqual(new Date(end));
+  });
+});
+
 describe('information', () => {
   it('returns an asked encounter to the queue for thirty days, and keeps a later deadline', () => {
     const life = inStatus.awaiting_information();
