@@ -542,7 +542,8 @@ export interface paths {
         /**
          * Reschedule an encounter
          * @description Replaces the schedule of an encounter in the queue, by the rules of `createEncounter`. Omitted fields are cleared:
-         *     a request without a day removes the schedule. `expiresAt` is computed again.
+         *     a request without a day removes the schedule. `expiresAt` is computed again: 30 days
+         *     from now or after the schedule, whichever is later.
          */
         post: operations["rescheduleEncounter"];
         delete?: never;
@@ -753,8 +754,8 @@ export interface paths {
         };
         /**
          * Retrieve what a pharmacy needs to dispense an order
-         * @description Returns the patient, the address of delivery, and the lines of your pharmacies that are not held, each with its frozen
-         *     prescription and its prescriber, and what changed about the patient after the review. The audit records each request as a read of the patient.
+         * @description Returns the patient, the address of delivery, and the lines of your pharmacies that are neither held nor cancelled, each
+         *     with its frozen prescription and its prescriber, and what changed about the patient after the review. The audit records each request as a read of the patient.
          */
         get: operations["getDispensing"];
         put?: never;
@@ -4983,7 +4984,7 @@ export interface components {
             cancelReason: string | null;
             /**
              * Format: date-time
-             * @description When it expires without a review: 30 days after its creation, its latest information or its schedule, whichever is latest; while it is `awaiting_information`, when it expires without an answer.
+             * @description When it expires without a review: 30 days after its creation, its latest rescheduling or information, or its schedule, whichever is latest; while it is `awaiting_information`, when it expires without an answer.
              */
             expiresAt: string | null;
             /**
@@ -10888,7 +10889,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["OrderNotFound"];
-            /** @description All lines of the order are held, nothing is left to pay, the amount exceeds the balance, the order has 200 payments and refunds, or the same request is still in progress */
+            /** @description All lines of the order are held or cancelled, nothing is left to pay, the amount exceeds the balance, the order has 200 payments and refunds, or the same request is still in progress */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -11261,7 +11262,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["OrderNotFound"];
-            /** @description Every line that you may see is held, or the address of delivery is incomplete */
+            /** @description Every line that you may see is held or cancelled, or the address of delivery is incomplete */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];

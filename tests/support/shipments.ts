@@ -72,6 +72,10 @@ export function provokedByShipments(
     'reorderTreatments facts_changed': after(uploadForNoah, (operation) => send(operation)),
     'reorderTreatments no_refills_left': after(async () => undefined, reorderUntilRefused),
     ship_to_required: after(removeCity, (operation) => send(operation)),
+    'getDispensing invalid_state': after(
+      () => advance('cancelled'),
+      (operation) => send(operation),
+    ),
     'setShipTo invalid_state': after(
       () => advance('accepted'),
       (operation) => send(operation),

@@ -1,7 +1,9 @@
+import { invalidState } from '../../problem.js';
 import { reviewedIdentity } from '../patients/identity.js';
 import type { FrozenProvider } from '../providers/licenses.js';
 import type { ModelContext } from '../transactions/transaction.js';
 import { approvalEnded } from './holds.js';
+import { openLines } from './money.js';
 import type { OrderRecord } from './orders.js';
 import { shipToOf } from './shipTo.js';
 
@@ -11,12 +13,15 @@ export type Dispensing = Awaited<ReturnType<typeof dispense>>;
 /**
  * Collects what a pharmacy needs to dispense an order (R-202). Call it in the snapshot that read the order.
  * @param order with the lines of the caller's pharmacies
- * @throws Problem approval_ended if all these lines are held; ship_to_required (R-203)
+ * @throws Problem invalid_state if all these lines are cancelled; approval_ended if all others are held;
+ * ship_to_required (R-203)
  */
 export async function dispense({ db }: ModelContext, order: OrderRecord) {
   const { tenantId, encounter } = order;
-  const free = order.lines.filter(({ holdAt, status }) => holdAt === null && status !== 'cancelled');
-  if (free.length === 0) throw approvalEnded(order.lines, order.lines);
+  const open = openLines(order.lines);
+  if (open.length === 0) throw invalidState('cancelled');
+  const free = open.filter(({ holdAt }) => holdAt === null);
+  if (free.length === 0) throw approvalEnded(order.lines, open);
   const shipTo = shipToOf(order);
   const ofTenant = { where: { tenantId } };
   const { patient, treatments, gfeItems } = await db.prisma.encounter.findUniqueOrThrow({

@@ -7,7 +7,7 @@ import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { orderCommand, type OrderState } from './command.js';
 import { approvalEnded, elapsedHolds, held } from './holds.js';
-import { settled } from './money.js';
+import { openLines, settled } from './money.js';
 import { changedSinceApproval, ofPharmacies, orderSubject, statusEvents, type OrderRecord } from './orders.js';
 import { shipToOf } from './shipTo.js';
 
@@ -121,7 +121,7 @@ function heldIfEnded(
 
 /**
  * The pharmacy's lines for these treatments; without treatments, its lines that are neither held nor cancelled or, if
- * there are none, all its lines.
+ * there are none, the held ones. If all are cancelled, it is all of them, which take no change.
  * @throws Problem order_not_found, treatment_not_found
  */
 function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: string[] | undefined): OrderLine[] {
@@ -132,8 +132,9 @@ function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: st
     });
   }
   if (!treatmentIds) {
-    const free = own.filter(({ holdAt, status }) => holdAt === null && status !== 'cancelled');
-    return free.length > 0 ? free : own;
+    const open = openLines(own);
+    const free = open.filter(({ holdAt }) => holdAt === null);
+    return [free, open].find(({ length }) => length > 0) ?? own;
   }
   const errors = treatmentIds.flatMap((id, index): FieldError[] => {
     const isKnown = own.some(({ productId }) => productId === id);
@@ -146,10 +147,10 @@ function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: st
 
 /** Checks the change of lines; a held line can only be cancelled. @throws Problem approval_ended, invalid_state */
 function requireTransition({ lines }: OrderRecord, changed: readonly OrderLine[], status: Status): void {
-  const stopped = changed.filter(({ holdAt }) => holdAt !== null);
+  const stopped = openLines(changed).filter(({ holdAt }) => holdAt !== null);
   if (stopped.length > 0 && status !== 'cancelled') throw approvalEnded(lines, stopped);
   const isRefused = (line: OrderLine): boolean =>
-    stopped.includes(line) ? line.status === 'cancelled' : !fulfilmentTransitions[line.status].includes(status);
+    !stopped.includes(line) && !fulfilmentTransitions[line.status].includes(status);
   const refused = changed.filter(isRefused);
   const [first] = refused;
   if (!first) return;

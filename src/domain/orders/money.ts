@@ -36,9 +36,13 @@ export type Settlement = Pick<
   'paidAmt' | 'refundedAmt' | 'heldAmt' | 'balanceAmt' | 'refundableAmt' | 'orderStatus'
 >;
 
+/** The lines that are not cancelled. */
+export const openLines = <Line extends Pick<OrderLine, 'status'>>(lines: readonly Line[]): Line[] =>
+  lines.filter(({ status }) => status !== 'cancelled');
+
 /** The one formula of money: all amounts and the status follow from the amounts due, received and returned. */
 export function settlementOf({ lines, payments, refunds, totalShippingAmt, grandTotal }: OrderWithParts): Settlement {
-  const open = lines.filter(({ status }) => status !== 'cancelled');
+  const open = openLines(lines);
   const dueLines = open.filter(({ holdAt }) => holdAt === null);
   // Shipping is one amount for the whole order: it is due while any line is due.
   const due = sum([...dueLines.map(({ unitPrice }) => unitPrice), dueLines.length > 0 ? totalShippingAmt : zero]);

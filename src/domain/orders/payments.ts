@@ -6,7 +6,7 @@ import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { orderCommand, type OrderState } from './command.js';
 import { approvalEnded } from './holds.js';
-import { settled } from './money.js';
+import { openLines, settled } from './money.js';
 import { MAX_PAYMENTS, ofPharmacies, orderEvent, type OrderRecord } from './orders.js';
 
 /**
@@ -24,7 +24,7 @@ export const recordPayment = (
 
 /**
  * @param amount decimal text above zero, with at most two places
- * @throws Problem approval_ended if every line is held; invalid_state if nothing is left to pay;
+ * @throws Problem approval_ended if every line is held or cancelled; invalid_state if nothing is left to pay;
  * payment_exceeds_balance; too_many_records
  */
 export function decidePayment(
@@ -34,9 +34,10 @@ export function decidePayment(
   id = at.newId(),
 ): Decision<OrderRecord> {
   const amount = new Prisma.Decimal(text);
-  if (order.lines.every(({ holdAt }) => holdAt !== null)) {
+  const open = openLines(order.lines);
+  if (open.length > 0 && open.every(({ holdAt }) => holdAt !== null)) {
     const { lines } = ofPharmacies(at, order);
-    throw approvalEnded(lines, lines);
+    throw approvalEnded(lines, openLines(lines));
   }
   if (order.balanceAmt.isZero()) throw invalidState(order.orderStatus);
   if (order.balanceAmt.lessThan(amount)) {
