@@ -4,19 +4,12 @@ import { systemContext } from '../../src/runtime/systemContext.js';
 import { runJson, runProgram } from '../cli/runProgram.js';
 import { newEncounter, newPartner } from '../support/factories.js';
 import { startHarness } from '../support/harness.js';
-import { rowsOf } from '../support/migrations.js';
+import { dropDatabases, opened, rowsOf } from '../support/migrations.js';
 import { getOrder, pay } from '../support/orders.js';
 import { adminUrl, createEmptyDatabase, createUndistributedDatabase, type TestDatabase } from '../support/postgres.js';
 import { cancelled, completedEncounter } from '../support/reviews.js';
 
-const databases: TestDatabase[] = [];
-afterAll(() => Promise.all(databases.map(({ drop }) => drop())));
-
-async function opened(create: () => Promise<TestDatabase>): Promise<TestDatabase> {
-  const database = await create();
-  databases.push(database);
-  return database;
-}
+afterAll(dropDatabases);
 
 const environment = ({ url, serviceUrl }: TestDatabase) => ({ DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: url });
 const layout = (database: TestDatabase, ...options: string[]) =>

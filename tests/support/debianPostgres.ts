@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from './mock.js';
 import { isThere, packages } from './optional.js';
+import { asPostgres } from './part.js';
 import { temporaryDataDir } from './postgres.js';
 
 const run = promisify(execFile);
@@ -24,25 +25,13 @@ export function hasDebianPostgres(): boolean {
 export async function startDebianPostgres(settings = '') {
   const { dataDir, remove } = await temporaryDataDir();
   const data = join(dataDir, 'postgres/data');
-  // PostgreSQL refuses to run as root.
-  const isRoot = process.getuid?.() === 0;
-  const prefix = isRoot ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'] : ['env'];
-  const start = async (program: string, ...args: string[]): Promise<void> => {
-    const [command = '', ...rest] = [...prefix, join(debianPrograms, program), ...args];
-    await run(command, rest, { cwd: dataDir });
-  };
-  if (isRoot) await run('chown', ['postgres:postgres', dataDir]);
+  const start = (program: string, ...args: string[]) =>
+    run('setpriv', [...asPostgres, join(debianPrograms, program), ...args], { cwd: dataDir });
+  if (asPostgres.length > 0) await run('chown', ['postgres:postgres', dataDir]);
   const port = await freePort();
   await start('initdb', '-D', data, '-U', 'postgres', '--auth-local=trust', '--auth-host=scram-sha-256', '-E', 'UTF8');
   const options = `-p ${port} -k ${dataDir} -c listen_addresses=127.0.0.1 -c fsync=off ${settings}`;
   await start('pg_ctl', '-D', data, '-o', options, '-l', join(dataDir, 'log'), '-w', 'start');
-  const asPostgres = prefix.slice(0, isRoot ? undefined : 1);
-  return {
-    port,
-    data,
-    dataDir,
-    asPostgres,
-    superuser: { PGHOST: dataDir, PGPORT: String(port), PGUSER: 'postgres' },
-    remove,
-  };
+  const superuser = { PGHOST: dataDir, PGPORT: String(port), PGUSER: 'postgres' };
+  return { port, data, dataDir, superuser, remove };
 }

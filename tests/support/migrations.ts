@@ -15,11 +15,14 @@ const databases: TestDatabase[] = [];
 export const namesOf = (some: readonly Migration[]): string[] => some.map(({ name }) => name);
 
 /** A database that {@link dropDatabases} drops. */
-export async function database(create: () => Promise<TestDatabase>): Promise<string> {
+export async function opened(create: () => Promise<TestDatabase>): Promise<TestDatabase> {
   const made = await create();
   databases.push(made);
-  return made.url;
+  return made;
 }
+
+/** The superuser's address of {@link opened}. */
+export const database = async (create: () => Promise<TestDatabase>): Promise<string> => (await opened(create)).url;
 
 /** A database with these migrations, applied as the service does, after those of this build. */
 export async function databaseWith(applied: readonly Migration[], create = createTestDatabase): Promise<string> {

@@ -6,24 +6,17 @@ import { grantServiceRights } from '../../src/adapters/database/serviceRole.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { auditRecorder } from '../../src/domain/audit/recorder.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
-import { rowsOf } from '../support/migrations.js';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { dropDatabases, opened, rowsOf } from '../support/migrations.js';
+import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
 import { auditRow } from '../domain/audit/auditRow.js';
 import { refusal } from '../cli/operator.js';
 import { runJson, runProgram } from '../cli/runProgram.js';
 
-const databases: TestDatabase[] = [];
 const clients: Client[] = [];
 afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.end()));
-  await Promise.all(databases.splice(0).map(({ drop }) => drop()));
+  await dropDatabases();
 });
-
-async function make(create: () => Promise<TestDatabase>): Promise<TestDatabase> {
-  const database = await create();
-  databases.push(database);
-  return database;
-}
 
 async function connect(connectionString: string): Promise<Client> {
   const client = new Client({ connectionString });
@@ -44,7 +37,7 @@ async function expectDenied(client: Client, statements: readonly string[]): Prom
 }
 
 it('the service role cannot change the schema, its own rights or the record of migrations', async () => {
-  const { serviceUrl } = await make(createTestDatabase);
+  const { serviceUrl } = await opened(createTestDatabase);
   const statements = [
     'CREATE TABLE stray ()',
     'CREATE SCHEMA stray',
@@ -68,7 +61,7 @@ it.each([
   ['UPDATE', 'client'],
   ['DELETE', 'event'],
 ])('a migration grants a missing %s on %s again', async (right, table) => {
-  const { url, serviceUrl } = await make(createTestDatabase);
+  const { url, serviceUrl } = await opened(createTestDatabase);
   await rowsOf(url, `REVOKE ${right} ON ${table} FROM ces_test_service`);
   await grantServiceRights(url, serviceUrl);
   const granted = await rowsOf(serviceUrl, `SELECT has_table_privilege('${table}', '${right}') AS has`);
@@ -76,7 +69,7 @@ it.each([
 });
 
 it('the service role can insert and read audit rows, but neither change nor delete them', async () => {
-  const { url, serviceUrl } = await make(createTestDatabase);
+  const { url, serviceUrl } = await opened(createTestDatabase);
   const owner = await connect(url);
   for (const table of ['audit_event', 'audit_seal']) await owner.query(`CREATE TABLE IF NOT EXISTS ${table} ()`);
   // Excessive rights, which the next grant must revoke.
@@ -99,7 +92,7 @@ const checkpoint = (removes: string): string =>
      VALUES ('-', 9, 0, ${removes}, ${BYTES}, ${BYTES}, now())`;
 
 it('the service role can neither remove audit rows nor forge a checkpoint that removes them', async () => {
-  const { serviceUrl } = await make(createTestDatabase);
+  const { serviceUrl } = await opened(createTestDatabase);
   const service = await connect(serviceUrl);
   await service.query(
     `INSERT INTO audit_event (tenant_id, position, at, operation_id, outcome)
@@ -129,7 +122,7 @@ it('the service role can neither remove audit rows nor forge a checkpoint that r
 });
 
 it('audit purge removes rows with DATABASE_OWNER_URL only, and is itself audited', async () => {
-  const { url, serviceUrl } = await make(createTestDatabase);
+  const { url, serviceUrl } = await opened(createTestDatabase);
   await runJson({ DATABASE_URL: serviceUrl }, 'tenant', 'list');
   const db = openDatabase(serviceUrl);
   await auditRecorder({ db })(auditRow({ at: new Date() }));
@@ -152,7 +145,7 @@ it('audit purge removes rows with DATABASE_OWNER_URL only, and is itself audited
 });
 
 it('migrate runs as the role of DATABASE_OWNER_URL and grants rights to the role of DATABASE_URL, which cannot migrate', async () => {
-  const { url, serviceUrl } = await make(createEmptyDatabase);
+  const { url, serviceUrl } = await opened(createEmptyDatabase);
   const alone = { DATABASE_URL: serviceUrl };
   expect(await runProgram(alone, 'migrate')).toEqual(refusal(1, /permission denied for schema public/));
 
@@ -168,7 +161,7 @@ it('migrate runs as the role of DATABASE_OWNER_URL and grants rights to the role
 });
 
 it('migrate fails when the role of DATABASE_URL does not exist, and names it', async () => {
-  const { url } = await make(createEmptyDatabase);
+  const { url } = await opened(createEmptyDatabase);
   const unknown = Object.assign(new URL(url), { username: 'missing_role' }).href;
   const environment = { DATABASE_URL: unknown, DATABASE_OWNER_URL: url };
   const refused = await runProgram(environment, 'migrate');

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
 import { OTHER_CONNECTIONS } from '../../src/cli/checks/databaseChecks.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { tlsFiles } from '../support/tlsFiles.js';
@@ -33,10 +34,6 @@ async function withCertificate(name: string, paths: Readonly<Record<string, stri
   const text = Object.entries(paths).reduce((each, [path, kind]) => each.replace(path, folder(kind)), await read(name));
   await writeFile(folder(name), text);
   return folder(name);
-}
-
-interface Yaml {
-  parseAllDocuments(text: string): readonly { toJS(): Manifest }[];
 }
 
 interface Manifest {
@@ -93,31 +90,28 @@ interface Manifest {
   expect(promtool(['check', 'config', folder('prometheus.yml')])).toBe('');
 });
 
-(hasTools() ? describe : describe.skip)('Kubernetes', () => {
+const manifests = parseAllDocuments(await read('kubernetes.yaml')).map((document) => document.toJS() as Manifest);
+const named = (name: string) => manifests.find(({ kind }) => kind === name) as Manifest;
+
+(hasTools() ? it : it.skip)('every Kubernetes manifest conforms to the schema of its kind', () => {
   const require = createRequire(`${tools}/`);
-  let manifests: Manifest[];
-  beforeAll(async () => {
-    const { parseAllDocuments } = require('yaml') as Yaml;
-    manifests = parseAllDocuments(await read('kubernetes.yaml')).map((document) => document.toJS());
-  });
+  return everyCase(
+    manifests,
+    ({ kind }) => kind,
+    async (manifest) => {
+      const kinds = require(`kubernetes-models/${manifest.apiVersion}`) as Record<
+        string,
+        new (data: Manifest) => { validate(): void }
+      >;
+      const { [manifest.kind]: Model } = kinds;
+      if (!Model) throw new Error(`${manifest.apiVersion} has no ${manifest.kind}`);
+      new Model(manifest).validate();
+    },
+  );
+});
 
-  it('every Kubernetes manifest conforms to the schema of its kind', () =>
-    everyCase(
-      manifests,
-      ({ kind }) => kind,
-      async (manifest) => {
-        const kinds = require(`kubernetes-models/${manifest.apiVersion}`) as Record<
-          string,
-          new (data: Manifest) => { validate(): void }
-        >;
-        const { [manifest.kind]: Model } = kinds;
-        if (!Model) throw new Error(`${manifest.apiVersion} has no ${manifest.kind}`);
-        new Model(manifest).validate();
-      },
-    ));
-
+describe('Kubernetes', () => {
   it('the Deployment gives a server more time to stop than SHUTDOWN_DELAY and DRAIN_TIMEOUT take', () => {
-    const named = (name: string) => manifests.find(({ kind }) => kind === name) as Manifest;
     const { spec } = named('Deployment').spec['template'];
     const { data } = named('ConfigMap');
     const [{ readinessProbe }] = spec.containers;
@@ -128,7 +122,6 @@ interface Manifest {
   });
 
   it('the autoscaler states a max_connections that is enough for all servers, one of an upgrade, and the scheduled tasks', () => {
-    const named = (name: string) => manifests.find(({ kind }) => kind === name) as Manifest;
     const { metadata, spec } = named('HorizontalPodAutoscaler');
     const { maxSurge } = named('Deployment').spec['strategy'].rollingUpdate;
     const servers = Number(spec['maxReplicas']) + Number(maxSurge);
@@ -138,8 +131,7 @@ interface Manifest {
   });
 
   it('the network policy admits the ports of every part that the configuration can name', () => {
-    const policy = manifests.find(({ kind }) => kind === 'NetworkPolicy') as Manifest;
-    const ports = policy.spec['egress'][0].ports.map(({ port }: { port: number }) => port);
+    const ports = named('NetworkPolicy').spec['egress'][0].ports.map(({ port }: { port: number }) => port);
     expect(ports).toEqual(expect.arrayContaining([53, 443, 5432, 6379, 3310, 4317, 4318, 8333, 9000]));
   });
 });

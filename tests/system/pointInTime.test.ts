@@ -10,6 +10,7 @@ import { newPartner, newPatient } from '../support/factories.js';
 import { startHarness } from '../support/harness.js';
 import { rowsOf } from '../support/migrations.js';
 import { isThere, packages } from '../support/optional.js';
+import { asPostgres } from '../support/part.js';
 
 const kit = fileURLToPath(new URL('scripts/production/kit/', packageRoot));
 const run = promisify(execFile);
@@ -20,7 +21,7 @@ const usable = hasDebianPostgres() && isThere(found, 'a restore to a point in ti
   "pgBackRest with the kit's configuration restores a point in time under load, without a difference from the audit",
   async () => {
     const cluster = await startDebianPostgres('-c archive_mode=on -c archive_timeout=5');
-    const { dataDir, data, port, superuser, asPostgres } = cluster;
+    const { dataDir, data, port, superuser } = cluster;
     const file = `${dataDir}/pgbackrest.conf`;
     const config = (await readFile(`${kit}pgbackrest.conf`, 'utf8'))
       .replace('/var/lib/pgbackrest', `${dataDir}/repository`)
@@ -30,8 +31,7 @@ const usable = hasDebianPostgres() && isThere(found, 'a restore to a point in ti
     await chmod(file, 0o644);
     const env = { ...process.env, PGBACKREST_CONFIG: file, TMPDIR: dataDir };
     const asUser = async (...command: string[]): Promise<string> => {
-      const [program = '', ...args] = [...asPostgres, ...command];
-      return (await run(program, args, { env, cwd: dataDir })).stdout;
+      return (await run('setpriv', [...asPostgres, ...command], { env, cwd: dataDir })).stdout;
     };
     const sql = (...statements: string[]) => {
       const { PGHOST, PGPORT, PGUSER } = superuser;
