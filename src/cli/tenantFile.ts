@@ -124,16 +124,22 @@ export async function importTenant(
     const without = present.find(({ key, sha256 }) => files.get(key) !== sha256);
     if (without) refuse(`The manifest does not name the document ${without.key}.`);
     await passNumbers(client, tenant);
-    await putAll(store, from, present);
-    await client.query('COMMIT');
+    const stored = await putAll(store, from, present);
+    await client.query('COMMIT').catch(async (error: unknown) => {
+      // If the connection broke after the commit, only the response is lost.
+      if (await withClient({ connectionString: url }, (other) => tableWithRows(other, tables, tenant))) return;
+      await removeAll(store, stored);
+      throw error;
+    });
   });
 }
 
-/**
- * Stores the documents. After a failure it removes them again: no row names them, and the job that removes orphans keeps
- * those of unknown tenants.
- */
-async function putAll(store: ObjectStore, from: BackupStore, documents: readonly BackedUpObject[]): Promise<void> {
+/** Removes documents after a failure: no row names them, and the job that removes orphans keeps those of unknown tenants. */
+const removeAll = (store: ObjectStore, keys: readonly string[]) =>
+  Promise.allSettled(keys.map((key) => store.remove(key)));
+
+/** Stores the documents, all or none. @returns the keys of those that were missing */
+async function putAll(store: ObjectStore, from: BackupStore, documents: readonly BackedUpObject[]): Promise<string[]> {
   const stored: string[] = [];
   const failures: unknown[] = [];
   await backups.each(documents, async (object) => {
@@ -141,8 +147,8 @@ async function putAll(store: ObjectStore, from: BackupStore, documents: readonly
     const isNew = await putMissing(store, from, object).catch((error: unknown) => void failures.push(error));
     if (isNew) stored.push(object.key);
   });
-  if (failures.length === 0) return;
-  await Promise.allSettled(stored.map((key) => store.remove(key)));
+  if (failures.length === 0) return stored;
+  await removeAll(store, stored);
   throw failures[0];
 }
 

@@ -3,6 +3,11 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { tenantTables } from '../../src/adapters/database/tenantTables.js';
 import { withClient } from '../../src/adapters/database/withClient.js';
+import { openFileStore } from '../../src/adapters/objects/fileStore.js';
+import { openBackupStore } from '../../src/cli/backup/backupStore.js';
+import { readManifest } from '../../src/cli/backup/manifest.js';
+import type { CliIo } from '../../src/cli/cliIo.js';
+import { importTenant } from '../../src/cli/tenantFile.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { verifyAudit } from '../../src/domain/audit/verify.js';
 import { cast } from '../support/cast.js';
@@ -203,6 +208,24 @@ it('tenant import removes the documents that it has stored, if it cannot store o
   const left = await readdir(`${there.dataDir}/documents/${tenant}`, { recursive: true, withFileTypes: true });
   expect(left.filter((entry) => entry.isFile())).toEqual([]);
   expect(objects.length).toBeGreaterThan(1);
+});
+
+it('tenant import removes the documents that it has stored, if it cannot commit', async () => {
+  const from = await openBackupStore({ environment: {} } as CliIo, folder('export'));
+  const store = await openFileStore(folder('documents'), undefined);
+  /** Stores an object, and then ends the connection of the import. */
+  const put: typeof store.put = async (...object) => {
+    await store.put(...object);
+    await rowsOf(
+      target.url,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND state = 'idle in transaction'`,
+    );
+  };
+  const place = { url: target.url, store: { ...store, put }, storeName: 'another' };
+  await expect(importTenant(from, await readManifest(from, true), place)).rejects.toThrow();
+  const left = await readdir(folder('documents'), { recursive: true, withFileTypes: true });
+  expect(left.filter((entry) => entry.isFile())).toEqual([]);
 });
 
 it('tenant import adds each row and document of an export, and moves the sequences past its numbers', async () => {
