@@ -4931,7 +4931,7 @@ export interface components {
              * @example TX
              */
             patientState: string | null;
-            /** @description The US state whose license the review needs, as a two-letter code: `patientState`, else that of the patient's `gfeStateId`, else of its `stateId`, else of the clinic's primary location. Determined at creation, again at each claim and at the review. Null if the patient names a state that is unknown. */
+            /** @description The US state whose license the review needs, as a two-letter code: `patientState`, else that of the patient's `gfeStateId`, else of its `stateId`, else of the clinic's primary location. Determined at creation, again when the patient changes, at each claim and at the review. Null if the patient names a state that is unknown. */
             reviewState: string | null;
             /** @description As sent, or null. */
             additionalNotes: string | null;
@@ -8453,7 +8453,7 @@ export interface components {
          */
         RenewalCursor: string;
         /**
-         * @description Only orders with this status.
+         * @description Only orders with this status. The end of an approval may change the status: responses show it at once, the filter finds it within a minute.
          * @example pending
          */
         OrderStatusFilter: "pending" | "paid" | "cancelled" | "refunded";
@@ -10688,7 +10688,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only orders with this status.
+                 * @description Only orders with this status. The end of an approval may change the status: responses show it at once, the filter finds it within a minute.
                  * @example pending
                  */
                 status?: components["parameters"]["OrderStatusFilter"];

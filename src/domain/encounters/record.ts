@@ -13,7 +13,7 @@ import { ordersWhere, type OrderRecord } from '../orders/orders.js';
 import { reviewState } from '../providers/licenses.js';
 import type { Rows } from '../transactions/changes.js';
 import { findRows, groupedBy, keysThat } from '../transactions/rows.js';
-import type { TransactionContext } from '../transactions/transaction.js';
+import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
 /** An encounter with what was requested, decided and ordered. */
 export interface DecidedEncounter extends Encounter {
@@ -111,6 +111,15 @@ export async function readReviewState(
     FROM encounter JOIN client ON client.tenant_id = encounter.tenant_id AND client.id = encounter.patient_id
     WHERE encounter.tenant_id = ${tenantId} AND ${which}`;
   return { reviewState: row?.reviewState ?? null };
+}
+
+/** Determines the review state of a patient's open encounters again, so that the queue's filter finds them (R-107). */
+export async function updateReviewStates({ db, caller }: CallerContext, patientId: string): Promise<void> {
+  const { tenantId } = caller;
+  await db.of(tenantId).run`
+    UPDATE encounter SET review_state = (SELECT ${reviewState(tenantId, Prisma.sql`encounter.clinic_id`)}
+      FROM client WHERE client.tenant_id = ${tenantId} AND client.id = encounter.patient_id)
+    WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND phase = 'open' AND patient_state IS NULL`;
 }
 
 /**

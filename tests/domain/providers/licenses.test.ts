@@ -28,14 +28,16 @@ async function newProvider(state: string, { tenantId } = partner): Promise<strin
   return id;
 }
 
+/** The numbers of the waiting encounters. */
+async function queue(state: string): Promise<number[]> {
+  const target = `GET /review-queue?serviceQueue=provider_network&limit=100${state}`;
+  const { body } = await call(harness, target, { token: partner.token });
+  return body.data.map(({ encounter_id }: { encounter_id: number }) => encounter_id);
+}
+
 it('listReviewQueue filters by US state', async () => {
   const elsewhere = await newEncounter(harness, partner, arizonan);
   const here = await newEncounter(harness, partner);
-  const queue = async (state: string): Promise<number[]> => {
-    const target = `GET /review-queue?serviceQueue=provider_network&limit=100${state}`;
-    const { body } = await call(harness, target, { token: partner.token });
-    return body.data.map(({ encounter_id }: { encounter_id: number }) => encounter_id);
-  };
   const [all, texas, arizona] = [await queue(''), await queue('&state=tx'), await queue('&state=AZ')];
   expect(texas).toContain(here.encounter_id);
   expect(arizona).toContain(elsewhere.encounter_id);
@@ -53,6 +55,28 @@ const sources: [string, (arizona: string, texas: string) => object, string | nul
   ],
   ['an unknown stateId', () => ({ stateId: randomUUID() }), null],
 ];
+it('listReviewQueue finds encounters under the state to which updatePatient moves their patient', async () => {
+  const patientId = await newPatient(harness, partner);
+  const encounterOf = async (more: object): Promise<number> =>
+    (await newEncounter(harness, partner, { patientId, ...more })).encounter_id;
+  const send = async (target: string, json: object): Promise<void> =>
+    expect((await call(harness, target, { token: partner.token, json })).status).toBe(200);
+  const [waiting, placed, claimed] = [
+    await encounterOf({}),
+    await encounterOf({ patientState: 'TX' }),
+    await encounterOf({}),
+  ];
+  const claim = { reviewerRef: await newProvider('TX') };
+  await send(`POST /encounters/${claimed}/claim`, claim);
+  await send(`PATCH /clients/${patientId}`, { gfeStateId });
+  await send(`POST /encounters/${claimed}/release`, claim);
+  const own = async (state: string): Promise<number[]> =>
+    (await queue(state)).filter((one) => [waiting, placed, claimed].includes(one));
+  expect([await own('&state=TX'), await own('&state=AZ')]).toEqual([[placed], [waiting, claimed]]);
+  await send(`PATCH /clients/${patientId}`, { gfeStateId: null });
+  expect(await own('&state=TX')).toEqual([waiting, placed, claimed]);
+});
+
 it('createEncounter takes the review state from the patient, else from the clinic', async () => {
   const { refState } = harness.domain.db.prisma;
   const codes = await Promise.all(['AZ', 'TX'].map((code) => refState.findFirstOrThrow({ where: { code } })));
