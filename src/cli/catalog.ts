@@ -1,10 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
-import { SingleBar } from 'cli-progress';
 import { importCatalog, type CatalogReport } from '../domain/catalog/import/importCatalog.js';
 import { addGroup, addTenantCommand } from './command.js';
 import { faultless, readText } from './files.js';
 import { withTenant } from './operator.js';
-import { print, table } from './output.js';
+import { print, progressBar, table } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const FORMAT = `
@@ -21,7 +20,7 @@ export function addCatalogCommands(program: Command, terminal: CliIo): void {
   addTenantCommand(catalog, 'import <file>', importing, ['catalog.json --tenant lakeside'], { notes: FORMAT }).action(
     async (file, { tenant, json }) => {
       const text = await readText(file);
-      const bar = progressBar(terminal.screen);
+      const bar = progressBar(terminal.screen, 'rows');
       const report = await withTenant(terminal, tenant, async (context, id) =>
         faultless(file, await importCatalog(context, id, text, bar.progress)),
       ).finally(bar.stop);
@@ -35,15 +34,4 @@ function reportTable(report: CatalogReport): string {
     return [kind, ...[created, updated, unchanged].map(String)];
   });
   return table(['', 'CREATED', 'UPDATED', 'UNCHANGED'], rows);
-}
-
-/** A progress bar on a terminal; draws nothing if the stream is null, for files and pipes. */
-function progressBar(stream: NodeJS.WriteStream | null) {
-  if (!stream) return { progress: () => {}, stop: () => {} };
-  const format = 'importing {bar} {percentage} % ({value} of {total} rows)';
-  const bar = new SingleBar({ stream, clearOnComplete: true, format });
-  return {
-    progress: (written: number, total: number) => (bar.isActive ? bar.update(written) : bar.start(total, written)),
-    stop: () => bar.stop(),
-  };
 }

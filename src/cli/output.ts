@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { SingleBar } from 'cli-progress';
 import { validate as isUuid } from 'uuid';
 import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
 import { messageOf } from '../failures.js';
@@ -17,6 +18,17 @@ export function print(
 /** The text, colored on a terminal. */
 export const colored = ({ color }: CliIo, ...text: Parameters<NonNullable<CliIo['color']>>): string =>
   color?.(...text) ?? text[1];
+
+/** A progress bar on a terminal; draws nothing if the stream is null, for files and pipes. @param unit what it counts */
+export function progressBar(stream: CliIo['screen'], unit: 'rows' | 'files') {
+  if (!stream) return { progress: () => {}, stop: () => {} };
+  const format = `{bar} {percentage} % ({value} of {total} ${unit})`;
+  const bar = new SingleBar({ stream, clearOnComplete: true, format });
+  return {
+    progress: (done: number, total: number) => (bar.isActive ? bar.update(done) : bar.start(total, done)),
+    stop: () => bar.stop(),
+  };
+}
 
 /** A table as text, whose columns are as wide as their widest cell. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -53,7 +53,7 @@ export async function exportTenant(
     const server = await majorVersion(client);
     await client.query('COMMIT');
     const [objects, missing]: [BackedUpObject[], string[]] = [[], []];
-    await backups.each(documents, async (object) => {
+    await backups.each(target, documents, async (object) => {
       if ((await copy(store, target, object)) === 'missing') missing.push(object.key);
       else objects.push(object);
     });
@@ -142,7 +142,7 @@ const removeAll = (store: ObjectStore, keys: readonly string[]) =>
 async function putAll(store: ObjectStore, from: BackupStore, documents: readonly BackedUpObject[]): Promise<string[]> {
   const stored: string[] = [];
   const failures: unknown[] = [];
-  await backups.each(documents, async (object) => {
+  await backups.each(from, documents, async (object) => {
     if (failures.length > 0) return;
     const isNew = await putMissing(store, from, object).catch((error: unknown) => void failures.push(error));
     if (isNew) stored.push(object.key);

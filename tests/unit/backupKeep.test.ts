@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { PassThrough } from 'node:stream';
 import type { BackupStore } from '../../src/cli/backup/backupStore.js';
 import { keepOf, keptTimes } from '../../src/cli/backup/keep.js';
 import {
   bodyOf,
+  each,
   objectFile,
   readManifest,
   readManifestOf,
@@ -17,6 +19,7 @@ function memoryStore() {
   const files = new Map<string, string>();
   const store = {
     address: 'memory',
+    screen: null,
     async write(file: string, body: AsyncIterable<Uint8Array>) {
       const chunks: Uint8Array[] = [];
       for await (const chunk of body) chunks.push(chunk);
@@ -97,4 +100,10 @@ it('backup create --keep keeps old backups while no newer ones are made, and ano
 
 it.each(['', '7', '0d', '7d,', '7d 4w', '7y', '1000d'])('backup create refuses --keep %j', (text) => {
   expect(() => keepOf(text)).toThrow('such as 7d,4w,6m');
+});
+
+it('work on the files of a backup shows its progress on a terminal', async () => {
+  const screen = Object.assign(new PassThrough(), { isTTY: true, columns: 80 }) as unknown as NodeJS.WriteStream;
+  await each({ ...memoryStore().store, screen }, ['a', 'b', 'c'], async () => undefined);
+  expect(String(screen.read())).toContain('100 % (3 of 3 files)');
 });

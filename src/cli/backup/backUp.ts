@@ -63,7 +63,7 @@ export async function backUp(target: BackupStore, { url, store, pgDump, keys, ke
     const objects: BackedUpObject[] = [];
     const missing: string[] = [];
     let copied = 0;
-    await backups.each(documents, async (object) => {
+    await backups.each(target, documents, async (object) => {
       const result = await copy(store, target, object);
       if (result === 'missing') missing.push(object.key);
       else objects.push(object);

@@ -10,6 +10,8 @@ import type { CliIo } from '../cliIo.js';
 /** The files of a backup, in a folder or a bucket. Errors name the address. */
 export interface BackupStore {
   readonly address: string;
+  /** The terminal for the progress of work on its files. */
+  readonly screen: CliIo['screen'];
   /** Writes a file completely or not at all. @returns its digest @throws errors of the body and of `check` unchanged */
   write(file: string, body: AsyncIterable<Uint8Array>, check?: (sha256: string) => void): Promise<string>;
   read(file: string): AsyncIterable<Uint8Array>;
@@ -35,6 +37,7 @@ export async function openBackupStore(terminal: CliIo, address: string, create =
 
   return {
     address,
+    screen: terminal.screen,
 
     async write(file, body, check) {
       const hash = createHash('sha256');

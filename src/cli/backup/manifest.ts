@@ -3,6 +3,7 @@ import type { FromSchema } from 'json-schema-to-ts';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
+import { progressBar } from '../output.js';
 import type { BackupStore } from './backupStore.js';
 import { keptTimes, type Keep } from './keep.js';
 
@@ -149,7 +150,7 @@ function filesOf({ dump, keys, objects }: Manifest): { file: string; sha256: str
 export async function verifyFiles(store: BackupStore, manifest: Manifest): Promise<void> {
   const present = await store.list();
   const wrong: string[] = [];
-  await each(filesOf(manifest), async ({ file, sha256 }) => {
+  await each(store, filesOf(manifest), async ({ file, sha256 }) => {
     if (!present.has(file)) wrong.push(`${file} is missing.`);
     else if ((await digestOf(store.read(file))) !== sha256) wrong.push(`${file} is damaged.`);
   });
@@ -165,6 +166,10 @@ export function assertComplete(what: 'backup' | 'export', missing: readonly stri
   );
 }
 
-/** Works on several elements at a time. After a failure, it begins no further one. */
-export const each = <T>(list: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> =>
-  Readable.from(list).forEach((one: T) => work(one).then(() => undefined), { concurrency: CONCURRENCY });
+/** Works on several files of a backup at a time, and shows the progress. After a failure, it begins no further one. */
+export async function each<T>({ screen }: BackupStore, files: readonly T[], work: (file: T) => Promise<unknown>) {
+  const bar = progressBar(screen, 'files');
+  let done = 0;
+  const one = (file: T) => work(file).then(() => bar.progress((done += 1), files.length));
+  await Readable.from(files).forEach(one, { concurrency: CONCURRENCY }).finally(bar.stop);
+}

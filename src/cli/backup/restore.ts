@@ -31,7 +31,7 @@ export async function restoreFiles(backup: BackupStore, manifest: Manifest, { ur
     await store.check();
     await markRestore(client);
     let stored = 0;
-    await backups.each(manifest.objects, async (object) => {
+    await backups.each(backup, manifest.objects, async (object) => {
       if (await putMissing(store, backup, object)) stored += 1;
     });
     await restoreRows(client, backup, manifest, { url, program });
