@@ -1,5 +1,5 @@
 import { render, type ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { attempt, part, textOf } from './page.js';
 
 /** Shows content in a part of the page. If that removes the focused control, the heading of the part gets the focus. */
@@ -43,17 +43,17 @@ export function table<Row extends object>(caption: string, rows: readonly Row[],
   );
 }
 
-/** A button that ignores clicks while its work runs. It is not disabled, because it would lose the focus. */
+/** A button that ignores clicks while the work of its text runs. It is not disabled, because it would lose the focus. */
 export function Button({ text, work, label }: { text: string; work: () => Promise<unknown>; label?: string }) {
-  const [isBusy, setBusy] = useState(false);
+  const [running, setRunning] = useState('');
   const click = async (): Promise<void> => {
-    if (isBusy) return;
-    setBusy(true);
+    if (running === text) return;
+    setRunning(text);
     await attempt(work);
-    setBusy(false);
+    setRunning((latest) => (latest === text ? '' : latest));
   };
   return (
-    <button type="button" aria-label={label} aria-disabled={isBusy} onClick={() => void click()}>
+    <button type="button" aria-label={label} aria-disabled={running === text} onClick={() => void click()}>
       {text}
     </button>
   );
@@ -78,17 +78,11 @@ export const sandbox = { aheadMs: 0 };
 
 /** A time, shown by its distance from now; the exact time appears on hover. @param isReal not the sandbox's */
 export function Time({ at, isReal = false }: { readonly at: string; readonly isReal?: boolean }) {
-  const [now, setNow] = useState(Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 3_000);
-    return () => clearInterval(timer);
-  }, []);
-  const seconds = (Date.parse(at) - now - (isReal ? 0 : sandbox.aheadMs)) / 1000;
+  const seconds = (Date.parse(at) - Date.now() - (isReal ? 0 : sandbox.aheadMs)) / 1000;
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? (['second', 1] as const);
-  const distance = DISTANCE.format(Math.trunc(seconds / size), unit);
   return (
     <time dateTime={at} title={at}>
-      {distance}
+      {DISTANCE.format(Math.trunc(seconds / size), unit)}
     </time>
   );
 }

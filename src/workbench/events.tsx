@@ -10,24 +10,22 @@ export const eventItems = (session: Session, events: readonly Event[]) =>
     const { id, type, timestamp, data } = event;
     const { encounter_id, gfe_no, order_no } = data as { encounter_id?: number; gfe_no?: string; order_no?: string };
     const summary = [<strong>{type}</strong>, <span>{order_no ?? gfe_no}</span>, <Time at={timestamp} />];
-    const open =
-      encounter_id !== undefined && encounter_id !== session.open ? (
-        <Button text="Show encounter" work={() => session.show(encounter_id)} />
-      ) : null;
+    const open = encounter_id !== undefined && encounter_id !== session.open && (
+      <Button text="Show encounter" work={() => session.show(encounter_id)} />
+    );
     return <li key={id}>{details(summary, [<pre>{JSON.stringify(event, null, 2)}</pre>, open])}</li>;
   });
 
-/** Follows the event feed from its start. @returns a function that shows new events and tells if there were any */
-export function followEvents(session: Session): () => Promise<boolean> {
-  let latest: Event[] = [];
-  let cursor: string | undefined;
-  return async () => {
-    const before = latest;
-    for await (const page of session.client.pages('/events', { limit: 100, ...(cursor && { cursor }) })) {
-      if (page.data.length > 0) latest = [...page.data.toReversed(), ...latest].slice(0, SHOWN);
-      cursor = page.next_cursor;
-    }
-    show('events', eventItems(session, latest));
-    return latest !== before;
-  };
+let latest: Event[] = [];
+let cursor: string | undefined;
+
+/** Follows the event feed from its start, and shows the latest events. @returns whether there were new ones */
+export async function readEvents(session: Session): Promise<boolean> {
+  const before = latest;
+  for await (const page of session.client.pages('/events', { limit: 100, ...(cursor && { cursor }) })) {
+    if (page.data.length > 0) latest = [...page.data.toReversed(), ...latest].slice(0, SHOWN);
+    cursor = page.next_cursor;
+  }
+  show('events', eventItems(session, latest));
+  return latest !== before;
 }

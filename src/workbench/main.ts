@@ -3,19 +3,19 @@ import { clock } from './clock.js';
 import { fill } from './components.js';
 import { openEncounter } from './encounter.js';
 import { createEncounter, encounters, treatments } from './encounters.js';
-import { followEvents } from './events.js';
+import { readEvents } from './events.js';
 import { attempt, notify, onSubmit, part } from './page.js';
-import { followRequests } from './requests.js';
+import { requests } from './requests.js';
 import { kept, signIn, signOut, type Credentials, type Session } from './session.js';
 import { webhooks } from './webhooks.js';
 
 /** Milliseconds between readings of the event feed, so that events appear within a second. */
-const EVENTS_MS = 700;
-/** Milliseconds between readings of the log of requests. */
-const REQUESTS_MS = 3_000;
+const EVENTS_MS = 500;
+/** Readings of the event feed until everything is shown again, because deliveries and requests make no event. */
+const READINGS = 8;
 
 /** What a change may affect, by the part that shows it. */
-const PARTS = { clock, encounters, encounter: openEncounter, webhooks };
+const PARTS = { clock, encounters, encounter: openEncounter, requests, webhooks };
 
 // A local server prints a link with the credentials of its demo. Browsers do not send this part of an address.
 const [, clientId = '', clientSecret = ''] = /^#(\w+):([\w-]+)$/.exec(location.hash) ?? [];
@@ -35,18 +35,14 @@ async function enter(credentials: Credentials): Promise<void> {
   form.hidden = true;
   for (const id of ['parts', 'tabs', 'sign-out']) part(id).hidden = false;
   notify('');
-  const readEvents = followEvents(session);
-  const readRequests = followRequests(session);
-  await Promise.all([
-    ...[session.refresh(), fill('treatments', treatments(session))],
-    ...[attempt(readEvents), attempt(readRequests)],
-  ]);
+  await Promise.all([session.refresh(), fill('treatments', treatments(session)), attempt(() => readEvents(session))]);
   onSubmit('new-encounter', (fields) => createEncounter(session, fields));
+  let readings = 0;
   void repeat(EVENTS_MS, async () => {
+    readings += 1;
     // Show everything again after a new event, which reveals changes made elsewhere.
-    if (await readEvents()) await session.refresh();
+    if ((await readEvents(session)) || readings % READINGS === 0) await session.refresh();
   });
-  void repeat(REQUESTS_MS, readRequests);
 }
 
 function sessionOf(client: Client): Session {

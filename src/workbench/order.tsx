@@ -32,9 +32,7 @@ export function orderOf(session: Session, order: Order) {
   };
   return (
     <>
-      <h3>
-        {order_no} {badge(order.order_status)}
-      </h3>
+      <h3>{[`${order_no} `, badge(order.order_status)]}</h3>
       <p>
         Total {order.grand_total}, paid {order.paid_amt}, held {order.held_amt}, due {balance_amt} USD
       </p>

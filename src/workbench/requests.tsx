@@ -1,38 +1,31 @@
 import { useState } from 'preact/hooks';
-import type { Client } from '../client/client.js';
 import type { ItemOf } from '../client/lists.js';
-import { details, show, SHOWN, table, Time } from './components.js';
+import { details, SHOWN, table, Time } from './components.js';
 import { textOf } from './page.js';
 import { firstPage, OWN_ID, type Session } from './session.js';
 
 type SandboxRequest = ItemOf<'/sandbox/requests'>;
 
-/** Follows the log of the sandbox's requests, without this page's own. @returns a function that shows the new ones */
-export function followRequests(session: Session): () => Promise<void> {
-  const seen = new Map<string, SandboxRequest>();
-  return async () => {
-    const { data } = await firstPage(session.client.pages('/sandbox/requests', { limit: 100 }));
-    for (const request of data) seen.set(`${request.requestId} ${request.at}`, request);
-    const others = [...seen.values()].filter(({ requestId }) => !requestId.startsWith(OWN_ID));
-    const latest = others.toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, SHOWN);
-    show('requests', logOf(session.client, latest));
-  };
-}
+/** The requests that this page has seen, without its own. */
+const seen = new Map<string, SandboxRequest>();
 
 /** The failures by operation and code, and the latest requests. */
-function logOf(client: Client, requests: readonly SandboxRequest[]) {
-  const failed = requests.filter(({ code }) => code !== null);
+export async function requests({ client }: Session) {
+  const { data } = await firstPage(client.pages('/sandbox/requests', { limit: 100 }));
+  const others = data.filter(({ requestId }) => !requestId.startsWith(OWN_ID));
+  for (const request of others) seen.set(`${request.requestId} ${request.at}`, request);
+  const latest = [...seen.values()].toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, SHOWN);
+  const failed = latest.filter(({ code }) => code !== null);
   const kinds = Map.groupBy(failed, ({ operationId, code }) => `${operationId} ${code}`);
-  const errors = [...kinds].map(([id, { length }]) => ({ id, length }));
   return [
-    table('Errors', errors, {
-      'Operation and code': ({ id }) => <a href={`/docs#/section/errors/${id.split(' ')[1]}`}>{id}</a>,
-      Requests: ({ length }) => length,
+    table('Errors', [...kinds], {
+      'Operation and code': ([kind]) => <a href={`/docs#/section/errors/${kind.split(' ')[1]}`}>{kind}</a>,
+      Requests: ([, { length }]) => length,
     }),
     <h3>Latest requests</h3>,
-    requests.length === 0 && <p class="muted">None yet: send one, for example with Run in the reference.</p>,
+    latest.length === 0 && <p class="muted">None yet: send one, for example with Run in the reference.</p>,
     <ol>
-      {requests.map((request) => (
+      {latest.map((request) => (
         <RequestLine key={`${request.requestId} ${request.at}`} client={client} {...request} />
       ))}
     </ol>,
@@ -40,7 +33,7 @@ function logOf(client: Client, requests: readonly SandboxRequest[]) {
 }
 
 /** A request that opens to what was sent and received, which the sandbox keeps for an hour. */
-function RequestLine({ client, ...request }: SandboxRequest & { readonly client: Client }) {
+function RequestLine({ client, ...request }: SandboxRequest & Pick<Session, 'client'>) {
   const { at, method, operationId, status, code, requestId } = request;
   const [text, setText] = useState('Loading …');
   const load = async (): Promise<void> => {
@@ -53,7 +46,7 @@ function RequestLine({ client, ...request }: SandboxRequest & { readonly client:
 }
 
 /** JSON in lines; the text itself if it was cut. */
-function laidOut(json: string | null): string {
+export function laidOut(json: string | null): string {
   try {
     return json === null ? '' : JSON.stringify(JSON.parse(json), null, 2);
   } catch {

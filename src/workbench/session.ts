@@ -53,7 +53,6 @@ export async function keep(credentials: Credentials, clock: Promise<unknown>): P
 }
 
 /** The first page of a list. */
-export async function firstPage<Page>(pages: AsyncIterable<Page>): Promise<Page> {
-  for await (const page of pages) return page;
-  throw new Error('A list has at least one page.');
+export async function firstPage<Page>(pages: AsyncIterator<Page>): Promise<Page> {
+  return (await pages.next()).value as Page;
 }

@@ -1,4 +1,5 @@
 import { badge, Button, details, table, Time } from './components.js';
+import { laidOut } from './requests.js';
 import { firstPage, type Session } from './session.js';
 
 /** The endpoints with their latest deliveries, and the sandbox's inbox. */
@@ -6,7 +7,8 @@ export async function webhooks(session: Session) {
   const { client } = session;
   const endpoints = await firstPage(client.pages('/webhook-endpoints'));
   const shown = endpoints.data.map(async ({ id: endpoint_id, url, status }) => {
-    const { data } = await firstPage(client.pages('/webhook-endpoints/{endpoint_id}/deliveries', { endpoint_id }));
+    const latest = { endpoint_id, limit: 10 };
+    const { data } = await firstPage(client.pages('/webhook-endpoints/{endpoint_id}/deliveries', latest));
     const retry = (delivery_id: string) =>
       session.change(client.webhooks.retryDelivery({ endpoint_id, delivery_id }), 'The delivery will be sent again.');
     return [
@@ -28,7 +30,7 @@ export async function webhooks(session: Session) {
     table('Inbox of the sandbox', inbox.data, {
       Received: ({ receivedAt }) => <Time at={receivedAt} isReal />,
       Answered: ({ status }) => status,
-      Body: ({ body }) => details(/"type":"([\w.]+)"/.exec(body)?.[1], <pre>{body}</pre>),
+      Body: ({ body }) => details(/"type":"([\w.]+)"/.exec(body)?.[1], <pre>{laidOut(body)}</pre>),
     }),
   ];
 }

@@ -45,7 +45,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await page.keyboard.press('Enter');
   }
 
-  it('the workbench plays an encounter from creation to refund by keyboard, and shows each event', async () => {
+  it('the workbench plays an encounter from creation to refund and revocation by keyboard, and shows each event', async () => {
     await signIn(await newSandbox(harness));
     await page.waitForSelector('#treatments input');
     await press('New encounter');
@@ -70,6 +70,8 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await press('Refund ');
     await shows('#events', 'order.refunded');
     await shows('#encounter h3 .badge', 'refunded');
+    await press('Revoke');
+    await shows('#encounter .badge.revoked', 'revoked');
     expect(await violations(page)).toEqual([]);
     expect(complaints).toEqual([]);
   }, 120_000);
