@@ -1,7 +1,8 @@
 /**
  * `make bench`: measures the service's CPU time per request, relative to a plain node:http server with named statements
  * that does the same work on the same database. Both servers run in turn, and the median of their ratios counts,
- * because a busy or slow machine affects both alike. BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default
+ * because a busy or slow machine affects both alike. The same comparison is made with Fastify and Prisma, as a team would
+ * use them (fastify/main.ts). BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default
  * 300).
  * Writes scripts/bench/RESULTS.md. Arguments (`make bench ARGS='"POST /clients"'`) select operations, whose figures are
  * only printed. `--check` is CI's short form: it fails if a ratio exceeds {@link TOLERANCE} times the recorded one in
@@ -38,6 +39,7 @@ const measured = operations.filter(({ name }) => named.length === 0 || named.inc
 const RESULTS = new URL('RESULTS.md', import.meta.url);
 const SERVICE = 'generated/build/src/main.js';
 const BASELINE = 'scripts/bench/baseline.ts';
+const ORDINARY = 'scripts/bench/fastify/main.ts';
 
 /**
  * Creates a tenant with the demo's catalog, a client, a patient with 25 encounters, and 25 patients with an approval.
@@ -146,16 +148,25 @@ async function within(limit: number, name: string, measurement: () => ReturnType
   return result;
 }
 
+/** The environment of the server with Fastify and Prisma, which verifies the service's tokens. */
+async function ordinaryOf(databaseUrl: string, service: MeasuredServer): Promise<NodeJS.ProcessEnv> {
+  const { keys } = (await (await fetch(`${service.url}/.well-known/jwks.json`)).json()) as { keys: object[] };
+  return { DATABASE_URL: databaseUrl, BENCH_KEY: JSON.stringify(keys[0]) };
+}
+
 async function measure(domain: DomainContext, databaseUrl: string, service: MeasuredServer): Promise<string[]> {
   const sample = await sampleOf(domain, service.url, 'live');
   const sandbox = await sampleOf(domain, service.url, 'sandbox');
   const environment = { DATABASE_URL: databaseUrl, BENCH_SAMPLE: JSON.stringify(sample) };
   const baseline = await startMeasured(BASELINE, ['--import', 'tsx'], environment);
+  const ordinary = isCheck
+    ? undefined
+    : await startMeasured(ORDINARY, ['--import', 'tsx'], await ordinaryOf(databaseUrl, service));
   const recorded = ratiosOf(await readFile(RESULTS, 'utf8').catch(() => ''));
   const rows = [];
   for (const operation of measured) {
     const warmed = [[baseline.url, sample] as const, [service.url, sample] as const];
-    if (!isCheck) warmed.push([service.url, sandbox]);
+    if (ordinary) warmed.push([service.url, sandbox], [ordinary.url, sample]);
     for (const [url, of] of warmed) {
       await send(url, operation, of);
       // Warm up first: code that is not compiled yet costs several times as much.
@@ -174,7 +185,12 @@ async function measure(domain: DomainContext, databaseUrl: string, service: Meas
     const end = [await postgresCpu(domain, 'clinical-encounter-service'), await postgresCpu(domain, 'bench-baseline')];
     const [own, least] = end.map((cpu, at) => (((cpu - (start[at] ?? 0)) * 1_000) / ROUNDS / REQUESTS).toFixed(0));
     const cells = [one.toFixed(0), other.toFixed(0), `**${ratio.toFixed(1)}**`, own, least];
-    if (!isCheck) {
+    if (ordinary) {
+      const { ratio: ofOrdinary } = await pair(
+        () => cpuPerRequest(service, operation, sample, REQUESTS),
+        () => cpuPerRequest(ordinary, operation, sample, REQUESTS),
+      );
+      cells.push(ofOrdinary.toFixed(2));
       // Send requests one after the other: a sandbox has fewer slots, and concurrent requests would share packets.
       const { ratio: ofSandbox } = await pair(
         () => cpuPerRequest(service, operation, sandbox, REQUESTS, 1),
@@ -186,6 +202,7 @@ async function measure(domain: DomainContext, databaseUrl: string, service: Meas
     process.stdout.write(`${rows.at(-1)}\n`);
   }
   await baseline.stop();
+  await ordinary?.stop();
   return rows;
 }
 
@@ -230,12 +247,14 @@ const head = [
   'ratio',
   'PostgreSQL, µs',
   'plain PostgreSQL, µs',
+  '÷ Fastify + Prisma',
   'sandbox ÷ live',
 ];
 const results = `# What a request costs
 
-CPU time per request of a live tenant, against a plain node:http server with named statements: medians of ${ROUNDS} pairs
-of ${REQUESTS} requests, by turns; ten at the same time, apart from the last column. Written by \`make bench\`.
+CPU time per request of a live tenant, against a plain node:http server with named statements, and divided by that of
+Fastify with Prisma as they come (\`scripts/bench/fastify\`): medians of ${ROUNDS} pairs of ${REQUESTS} requests, by turns; ten
+at the same time, apart from the last column. Written by \`make bench\`.
 
 ${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}
 
