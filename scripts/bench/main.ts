@@ -1,9 +1,8 @@
 /**
  * `make bench`: measures the service's CPU time per request, relative to a plain node:http server with named statements
  * that does the same work on the same database. Both servers run in turn, and the median of their ratios counts,
- * because a busy or slow machine affects both alike. The same comparison is made with Fastify and Prisma, as a team would
- * use them (fastify/main.ts). BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default
- * 300).
+ * because a busy or slow machine affects both alike. It is measured in the same way against Fastify with Prisma
+ * (fastify/main.ts). BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300).
  * Writes scripts/bench/RESULTS.md. Arguments (`make bench ARGS='"POST /clients"'`) select operations, whose figures are
  * only printed. `--check` is CI's short form: it fails if a ratio exceeds {@link TOLERANCE} times the recorded one in
  * each of {@link ATTEMPTS} measurements. `--profile` also writes the service's CPU profile to .data/profiles.

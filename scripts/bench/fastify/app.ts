@@ -28,8 +28,12 @@ export const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 export const sha256 = (text: string) => createHash('sha256').update(text).digest();
 export const refusal = (statusCode: number, message: string): Error =>
   Object.assign(new Error(message), { statusCode });
-// JSON has no type for bigint.
-Object.assign(BigInt.prototype, { toJSON: BigInt.prototype.toString });
+// JSON.stringify refuses a bigint.
+Object.assign(BigInt.prototype, {
+  toJSON(this: bigint) {
+    return Number(this);
+  },
+});
 
 // The keep-alive is longer than the bench's, as that of the plain server.
 export const app = Fastify({ logger: true, keepAliveTimeout: 600_000 });
