@@ -170,9 +170,10 @@ const trespass: Action = (turn) => {
 };
 
 /** Only a sandbox has these. */
-const moveClock: Action = ({ scene, client }) => {
+const moveClock: Action = ({ random, scene, client }) => {
   if (scene.tenant.mode !== 'sandbox' || client.role === 'limited') return undefined;
-  scene.clock.offset += 600;
+  // A year ends every approval.
+  scene.clock.offset += random.chance(0.1) ? 366 * 86_400 : 600;
   return { operation: 'setClock', method: 'PUT', path: '/sandbox/clock', input: { offsetSeconds: scene.clock.offset } };
 };
 const verify: Action = (turn) => {

@@ -33,6 +33,14 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     ],
   },
   {
+    name: 'provider without a license',
+    where: 'domain/providers/licenses.ts',
+    break: [
+      'if (!isLicenseRequired || (provider && isLicensed(',
+      'if (!isLicenseRequired || (!provider || isLicensed(',
+    ],
+  },
+  {
     name: 'claim that lapses early',
     where: 'domain/encounters/states.ts',
     break: [

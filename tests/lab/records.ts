@@ -122,8 +122,17 @@ function supersededApprovals(encounters: readonly Json[], feed: readonly FeedEve
   );
 }
 
+/** Where a license is required, only licensed providers claim, review, add and revoke (R-107). */
+function unlicensedActs({ tenant: { licensed }, intents }: Evidence): string[] {
+  const acts = intents.filter((intent) => intent.input?.reviewerRef && success(intent));
+  return acts.flatMap(({ operation, input }) =>
+    licensed?.includes(input.reviewerRef) === false ? [`${operation} by ${input.reviewerRef}, without a license`] : [],
+  );
+}
+
 /** Judges every encounter, order, patient and document of a tenant. */
-export function auditRecords({ intents, feed, isClockMoving }: Evidence): string[] {
+export function auditRecords(evidence: Evidence): string[] {
+  const { intents, feed, isClockMoving } = evidence;
   const known = knownRecords(intents);
   const events = eventsByRecord(feed);
   const latest = [...known.values()].map(({ sights }) => sights.at(-1)?.body);
@@ -149,7 +158,7 @@ export function auditRecords({ intents, feed, isClockMoving }: Evidence): string
     const own = orders.filter(({ encounter_id }) => encounter_id === encounter.encounter_id);
     return approvalFaults(encounter, own).map((fault) => `${encounter.gfe_no}: ${fault}`);
   });
-  return [...ofRecords, ...approvals, ...supersededApprovals(encounters, feed)];
+  return [...ofRecords, ...approvals, ...supersededApprovals(encounters, feed), ...unlicensedActs(evidence)];
 }
 
 /** Every order that a response showed, by number. */

@@ -1,6 +1,7 @@
 import type { DomainContext } from '../../src/context.js';
 import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
+import { importProviders } from '../../src/domain/providers/importProviders.js';
 import { newCategory, newClinic, newProduct } from '../support/factories.js';
 import type { Harness } from '../support/harness.js';
 import type { Client } from './history.js';
@@ -13,6 +14,8 @@ export interface Tenant {
   /** With their amounts, category and pharmacy. */
   readonly treatments: readonly { readonly id: string }[];
   readonly clients: readonly Client[];
+  /** References of the providers with a license, if the tenant requires one. */
+  readonly licensed: readonly string[] | undefined;
 }
 
 const ROLES = [
@@ -20,10 +23,10 @@ const ROLES = [
   ...(['provider', 'provider', 'provider'] as const),
 ];
 
-/** The first tenant is a sandbox, whose clock can move. */
+/** The first tenant is a sandbox, whose clock can move; the second one requires licenses, which two providers have. */
 export async function seedTenant(domain: DomainContext, index: number): Promise<Tenant> {
   const mode = index === 0 ? 'sandbox' : 'live';
-  const { id } = await createTenant(domain, { name: `Tenant ${index}`, mode, requireLicensedProvider: false });
+  const { id } = await createTenant(domain, { name: `Tenant ${index}`, mode, requireLicensedProvider: index === 1 });
   const harness = { domain } as unknown as Harness;
   const owner = { tenantId: id, clientId: '', clientSecret: '', token: '' };
   const clinics = [await newClinic(harness, owner), await newClinic(harness, owner)];
@@ -45,5 +48,13 @@ export async function seedTenant(domain: DomainContext, index: number): Promise<
     const created = await createApiClient(domain, { tenant: id, name, preset, ...limits });
     return { name, tenant: id, role, clientId: created.clientId, clientSecret: created.clientSecret };
   });
-  return { id, mode, clinics, treatments, clients: await Promise.all(clients) };
+  const made = await Promise.all(clients);
+  const licensed = made.flatMap(({ role, name }) => (role === 'provider' ? name : [])).slice(0, 2);
+  if (index === 1) await importProviders(domain, id, JSON.stringify({ providers: licensed.map(providerOf) }));
+  return { id, mode, clinics, treatments, clients: made, licensed: index === 1 ? licensed : undefined };
 }
+
+const providerOf = (reviewerRef: string) => ({
+  ...{ reviewerRef, name: reviewerRef, npi: '1234567893', credential: 'MD' },
+  licenses: [{ state: 'TX', number: '1', expiresOn: '2100-01-01', asynchronousAllowed: true }],
+});
