@@ -53,10 +53,10 @@ afterAll(async () => {
 });
 
 /** Polls /readyz, like a load balancer, until it answers with this status. */
-async function ready(status = 200, objectStore = 'ok'): Promise<Answer> {
+async function ready(status = 200): Promise<Answer> {
   for (;;) {
     const answer = await call(harness, 'GET /readyz');
-    if (answer.status === status && answer.body.checks.objectStore === objectStore) return answer;
+    if (answer.status === status) return answer;
     await delay(20);
   }
 }
@@ -117,7 +117,6 @@ describe('while the database refuses connections', () => {
     expect((await call(harness, 'GET /.well-known/jwks.json')).status).toBe(200);
     const { body, headers } = await ready(503);
     expect({ retry: headers.get('Retry-After'), body }).toMatchObject({ retry: '5', body: { status: 'unavailable' } });
-    expect(body.checks.database).toBe('failing');
   });
 
   it('requests still get 401 and 404, but 503 instead of a 400 that must be audited', async () => {
@@ -180,7 +179,7 @@ describe('an upload', () => {
     await rename(folder, `${folder}.gone`);
     await writeFile(folder, 'a file where the folder was');
     expectUnavailable(await upload('/a.pdf'));
-    expect(await ready(200, 'failing')).toMatchObject({ body: { status: 'ready' } });
+    expect(await ready()).toMatchObject({ body: { status: 'ready' } });
     expect((await readPatient()).status).toBe(200);
     await rename(`${folder}.gone`, `${folder}.back`);
     await rename(folder, `${folder}.file`);

@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { checkPooler, openDatabase, type Database } from '../../src/adapters/database/database.js';
+import { jobs } from '../../src/jobs/index.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
 import { call } from '../support/http.js';
@@ -57,8 +59,8 @@ import { newCredentials } from './servers.js';
     );
     expect(new Set((await Promise.all(creations)).map(({ status }) => status))).toEqual(new Set([201]));
     await Promise.all(Array.from({ length: 20 }, () => db.snapshot(checkPooler)));
-    const unfinished = 'SELECT WHERE (SELECT count(*) FROM job_run WHERE ended_at IS NOT NULL AND NOT failed) < 11';
-    while ((await rowsOf(database.url, unfinished)).length > 0);
+    const finished = 'SELECT name FROM job_run WHERE ended_at IS NOT NULL AND NOT failed';
+    while ((await rowsOf(database.url, finished)).length < jobs.length) await delay(100);
     // The pooler connects as the superuser, whichever role its client names.
     const sessions = `SELECT DISTINCT application_name AS name, usename = 'ces_test_service' AS "isDirect"
       FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'clinical-encounter-%' ORDER BY 1`;
