@@ -9,10 +9,10 @@ import type { Known, Sight } from './sights.js';
 const name = ({ operation, client, attempts: [first] }: Intent): string =>
   `${operation} of ${client.name} (${first?.requestId})`;
 
-/** The members that one version of a record always shows alike. */
+/** The members that one version of a record always shows alike. An approval that ends by time makes no version. */
 const stable = ({ status, reviewerRef, reference, treatmentIds, scheduledDay, cancelReason, gfe_data }: Json): Json => [
   ...[status, reviewerRef, reference, treatmentIds, scheduledDay, cancelReason],
-  gfe_data?.map((item: Json) => item.status),
+  gfe_data?.map(({ status: ofItem }: Json) => (ofItem === 'expired' ? 'approved' : ofItem)),
 ];
 
 /**
