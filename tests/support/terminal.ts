@@ -26,10 +26,10 @@ export async function openTerminal(command: readonly string[], cwd: string): Pro
   };
   const shown = (): Promise<string> => tmux('capture-pane', '-p', '-J', '-S', '-', '-t', name);
   let blocks = 0;
-  const end = async (): Promise<number> => {
+  /** Passes the text to the terminal by `send`, with a last line that reports its exit code; returns that code. */
+  const run = async (text: string, send: (text: string) => Promise<unknown>): Promise<number> => {
     blocks += 1;
-    const signal = `; tmux -L ${name} wait-for -S block-${blocks}`;
-    await tmux('send-keys', '-t', name, '-l', `printf 'block %s ended with %s\\n' ${blocks} $?${signal}`);
+    await send(`${text}printf 'block %s ended with %s\\n' ${blocks} $?; tmux -L ${name} wait-for -S block-${blocks}`);
     await tmux('send-keys', '-t', name, 'Enter');
     await tmux('wait-for', `block-${blocks}`).catch(async () => {
       throw new Error(`the shell is stuck:\n${await shown()}`);
@@ -39,17 +39,15 @@ export async function openTerminal(command: readonly string[], cwd: string): Pro
   };
   await tmux('new-session', '-d', '-s', name, '-x', '500', '-y', '50', '-c', cwd, ...command);
   // The shell enables bracketed pastes only with its first prompt.
-  await end();
+  await run('', (text) => tmux('send-keys', '-t', name, '-l', text));
   return {
-    async paste(block) {
-      await tmux('set-buffer', block.trimEnd());
-      await tmux('paste-buffer', '-p', '-d', '-t', name);
-      await tmux('send-keys', '-t', name, 'Enter');
-      return end();
-    },
-    // The terminal shows what was typed ahead in the middle of the block's output.
-    shown: async () =>
-      (await shown()).replaceAll(/printf 'block %s ended with %s\\n' \d+ \$\?; tmux -L \S+ wait-for -S block-\d+/g, ''),
+    // The last line is pasted, too: if it were typed ahead, the terminal would show it in the middle of the output.
+    paste: (block) =>
+      run(`${block.trimEnd()}\n`, async (text) => {
+        await tmux('set-buffer', text);
+        await tmux('paste-buffer', '-p', '-d', '-t', name);
+      }),
+    shown,
     close: () => tmux('kill-server').then(() => undefined),
   };
 }
