@@ -52,11 +52,16 @@ async function start(config: Config, log: Logger, options: StartOptions): Promis
   const [opened, { startService }] = await Promise.all([
     configuredDatabase({
       ...{ databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir },
-      ...{ role: 'server', log: (text) => log.info(text) },
+      ...{ role: 'server', log: (text) => log.info(text), lost: stopWithoutDatabase },
     }),
     import('./service.js'),
   ]);
   return startService({ config, options, opened, log, serveMetrics });
+}
+
+/** Stops the process by an uncaught error, so that its supervisor starts it again, and with it PostgreSQL. */
+function stopWithoutDatabase(): never {
+  throw new Error("The embedded PostgreSQL died or ended its owner's session. Start the server again.");
 }
 
 /** Checks whether the port is free before the slow start, which may also change the database. */

@@ -12,6 +12,8 @@ export interface EmbeddedPostgresOptions {
   /** A `server` owns the cluster. A `tool` (the CLI) uses a running server's cluster, or owns it meanwhile. */
   readonly role: 'server' | 'tool';
   readonly log: (message: string) => void;
+  /** Is called if PostgreSQL dies or ends the owner's session: another process may own the cluster from then on. */
+  readonly lost?: () => void;
   /** Milliseconds to wait while another process owns the cluster; default 30,000. */
   readonly timeoutMs?: number;
   /** Additional settings of PostgreSQL, for tests. */
@@ -39,7 +41,7 @@ interface Session {
 /**
  * Opens the PostgreSQL of DATA_DIR on loopback and starts it if necessary. The process that holds an advisory lock owns
  * PostgreSQL and stops it in `close()`. If an owner is killed, PostgreSQL keeps running and the next owner takes it
- * over. If PostgreSQL dies, the next start begins it again.
+ * over. If PostgreSQL dies, the owner must stop; the next start begins it again.
  * @throws Error with DATA_DIR and the owner's process if another owner keeps it for longer than `timeoutMs`
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -47,11 +49,14 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   const { running, lock } = await acquire(cluster, options);
   const started = running.process !== undefined;
   await createServiceRole(running.url, cluster.password);
+  const lost = (): void => options.lost?.();
+  lock?.once('end', lost);
   return {
     url: running.url,
     serviceUrl: urlOf(SERVICE_ROLE, cluster.password, running.port),
     started,
     async close() {
+      lock?.off('end', lost);
       const release = async (): Promise<void> => lock?.end();
       if (options.role === 'server') return stopPostgres(cluster, running, 'fast', release);
       if (started) return stopPostgres(cluster, running, 'smart', release);

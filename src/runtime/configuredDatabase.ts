@@ -2,7 +2,7 @@ import { makeDataDir } from '../adapters/dataDir.js';
 import type { EmbeddedPostgresOptions } from '../embedded/embeddedPostgres.js';
 import { protectedUrl } from '../adapters/database/databaseUrl.js';
 
-export interface DatabasePlace extends Pick<EmbeddedPostgresOptions, 'dataDir' | 'role' | 'log'> {
+export interface DatabasePlace extends Pick<EmbeddedPostgresOptions, 'dataDir' | 'role' | 'log' | 'lost'> {
   /** null = the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
   /** Set if `databaseUrl` is a pooler in transaction mode: the address of the database itself. */

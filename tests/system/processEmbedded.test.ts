@@ -50,10 +50,14 @@ const tokenOf = (index: number): Promise<string> => demoToken(baseUrl, dataDir, 
 const createPatient = (token: string, changes: Record<string, unknown>) =>
   call({ baseUrl }, 'POST /clients', { token, json: patientBody(changes) });
 
-/** Whether the PostgreSQL of DATA_DIR runs. */
-async function postgresRuns(): Promise<boolean> {
+/** The process of the PostgreSQL of DATA_DIR; 0 if it was stopped. */
+async function postmaster(): Promise<number> {
   const lock = await readFile(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').catch(() => '');
-  const pid = Number(lock.split('\n')[0]);
+  return Number(lock.split('\n')[0]);
+}
+
+async function postgresRuns(): Promise<boolean> {
+  const pid = await postmaster();
   try {
     return pid > 0 && process.kill(pid, 0);
   } catch {
@@ -163,6 +167,20 @@ it(
     const created = await command('client', 'create', '--tenant', 'Lakeside', '--preset', 'provider', '--json');
     expect(created).toEqual({ code: 0, stdout: expect.any(String), stderr: '' });
     expect(await newToken({ baseUrl }, JSON.parse(created.stdout))).toEqual(expect.any(String));
+  },
+  patience,
+);
+
+it(
+  'a server whose PostgreSQL dies logs why and exits with 1, and the next start has all committed rows',
+  async () => {
+    const { body } = await createPatient(await tokenOf(0), { email: 'durable@example.com' });
+    process.kill(await postmaster(), 'SIGKILL');
+    expect(await server.ended).toEqual({ code: 1, signal: null });
+    const fatal = server.logged().filter(({ level }) => Number(level) >= 60);
+    expect(fatal).toMatchObject([{ causes: [{ message: expect.stringContaining('embedded PostgreSQL died') }] }]);
+    await restart();
+    expect((await call({ baseUrl }, `GET /clients/${body.user_id}`, { token: await tokenOf(0) })).status).toBe(200);
   },
   patience,
 );
