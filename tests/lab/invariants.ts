@@ -152,17 +152,15 @@ export function wrongPayments({ sights, done, unknown }: Known): string[] {
   });
 }
 
-/** The address stays from the acceptance of a line on (R-203). */
+/** The address stays once a line has shipped (R-203); before that, a line may leave `accepted` again. */
 export function lateAddresses({ sights, done }: Known): string[] {
-  const isTaken = ({ body }: Sight): boolean =>
-    body.lines?.some(({ fulfilment }: Json) => /^(accepted|shipped|delivered)$/.test(fulfilment.status)) ?? false;
+  const hasShipped = ({ body }: Sight): boolean =>
+    body.lines?.some(({ fulfilment }: Json) => /^(shipped|delivered)$/.test(fulfilment.status)) ?? false;
   return done.flatMap((intent) => {
-    const { got = 0 } = success(intent) ?? {};
     const [sent = 0] = intent.attempts.map((attempt) => attempt.sent);
     const before = sights.findLast(({ to }) => to < sent);
-    const after = sights.find(({ from }) => from > got);
-    const isLate = before && after && before.version === after.version && isTaken(before);
-    return intent.operation === 'setShipTo' && isLate ? [`${name(intent)} came after the acceptance of a line`] : [];
+    const isLate = intent.operation === 'setShipTo' && before && hasShipped(before);
+    return isLate ? [`${name(intent)} came after a line had shipped`] : [];
   });
 }
 

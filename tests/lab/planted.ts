@@ -45,7 +45,7 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     where: 'domain/encounters/states.ts',
     break: [
       'leaseExpiresAt !== null && now >= leaseExpiresAt',
-      'leaseExpiresAt !== null && now.getTime() >= leaseExpiresAt.getTime() - 3_595_000',
+      'leaseExpiresAt !== null && now.getTime() >= leaseExpiresAt.getTime() - 3_599_000',
     ],
   },
   {
