@@ -137,20 +137,23 @@ export async function readPresent(context: CallerContext, which: Prisma.Sql): Pr
 }
 
 /**
- * Repeats the checks of the creation for an approval of these treatments. Clinic and products may be inactive (R-28).
+ * Repeats the checks of the creation for an approval. Clinic and products may be inactive (R-28).
+ * @param approved the approved treatments' ids, each with the pointer to its decision
  * @throws Problem patient_inactive, guardian_required, treatment_not_permitted
  */
 export function requirePermitted(
   { encounter, facts, present }: Pick<EncounterState, 'encounter'> & WithPresent,
-  productIds: readonly string[],
+  approved: ReadonlyMap<string, string>,
 ): void {
-  const approved = present.filter(({ id }) => productIds.includes(id));
-  const excluded = approved.map((treatment) => exclusions(treatment, facts, encounter.reviewType));
+  const treatments = present.filter(({ id }) => approved.has(id));
+  const excluded = treatments.map((treatment) => exclusions(treatment, facts, encounter.reviewType));
   if (excluded.some((one) => one.patient_inactive))
     throw fieldProblem('patient_inactive', '#/decisions', 'concern a patient who is inactive');
   if (excluded.some((one) => one.guardian_required)) {
     throw fieldProblem('guardian_required', '#/decisions', 'concern a patient under 18 without a guardian');
   }
-  const errors = approved.flatMap((treatment, index) => notPermitted(treatment, excluded[index], '#/decisions'));
+  const errors = treatments.flatMap((treatment, index) =>
+    notPermitted(treatment, excluded[index], approved.get(treatment.id) ?? ''),
+  );
   if (errors.length > 0) throw new Problem('treatment_not_permitted', undefined, { errors });
 }

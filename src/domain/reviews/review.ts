@@ -172,10 +172,12 @@ export function decideReview(
   if (changed.length > 0) throw new Problem('chart_changed', undefined, { extra: { changed } });
   const isApproval = !decided.every(isDenial);
   if (isApproval) {
-    const productIds = decided.filter((one) => !isDenial(one)).flatMap(approvedIds(before));
+    const approved = new Map(
+      decided.flatMap((one, index) => approvedIds(before, one).map((id) => [id, `#/decisions/${index}`])),
+    );
     requireLicense(state, before, now);
-    if (haveScheduled(before, productIds)) requireDea(state);
-    requirePermitted(state, productIds);
+    if (haveScheduled(before, [...approved.keys()])) requireDea(state);
+    requirePermitted(state, approved);
   }
   // Count this review's refusals first, so that its approvals keep a version that includes them: no news (R-210).
   const refusals = decided.filter((one) => isDenial(one) || one.declinedTreatmentIds.length > 0);
@@ -212,19 +214,18 @@ const haveScheduled = ({ treatments }: EncounterRecord, productIds: readonly str
 
 const isDenial = ({ denialReason }: DecidedItem): boolean => denialReason !== null;
 
-/** The treatments that a decision approves. */
-const approvedIds =
-  ({ treatments }: EncounterRecord) =>
-  ({ item, declinedTreatmentIds }: DecidedItem): string[] =>
-    treatments
-      .filter((one) => itemKey(one) === itemKey(item) && !declinedTreatmentIds.includes(one.productId))
-      .map(({ productId }) => productId);
+/** The treatments that a decision approves; none for a denial. */
+const approvedIds = ({ treatments }: EncounterRecord, one: DecidedItem): string[] =>
+  treatments
+    .filter(({ productId }) => !isDenial(one) && !one.declinedTreatmentIds.includes(productId))
+    .filter((treatment) => itemKey(treatment) === itemKey(one.item))
+    .map(({ productId }) => productId);
 
 /** The encounter with the decisions about its items and treatments. */
 function withDecisions(encounter: EncounterRecord, decided: readonly DecidedItem[], now: Date): EncounterRecord {
   const decisionOf = new Map(decided.map((one) => [itemKey(one.item), one]));
   const endOf = (one: DecidedItem): Date | null =>
-    approvalEnd(one.item, now, haveScheduled(encounter, approvedIds(encounter)(one)));
+    approvalEnd(one.item, now, haveScheduled(encounter, approvedIds(encounter, one)));
   return {
     ...encounter,
     gfeItems: encounter.gfeItems.map((item): GfeItem => {

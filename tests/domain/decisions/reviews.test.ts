@@ -174,6 +174,14 @@ describe('an approval, but no denial, is refused', () => {
     });
     expect(life.encounters[0]?.status).toBe('completed');
   });
+
+  it('with the decision of the treatment that is not permitted', () => {
+    const life = claimed();
+    set(life, { minAge: 99 });
+    const approve = { decisions: [weight, of('toxins')] };
+    const problem = problemOf(() => life.decide(0, () => ({ decision: 'approved' }), approve));
+    expect(problem?.errors?.map(({ pointer }) => pointer)).toEqual(['#/decisions/1']);
+  });
 });
 
 describe('a revocation', () => {
