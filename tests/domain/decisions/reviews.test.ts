@@ -180,7 +180,7 @@ describe('an approval, but no denial, is refused', () => {
     set(life, { minAge: 99 });
     const approve = { decisions: [weight, of('toxins')] };
     const problem = problemOf(() => life.decide(0, () => ({ decision: 'approved' }), approve));
-    expect(problem?.errors?.map(({ pointer }) => pointer)).toEqual(['#/decisions/1']);
+    expect(problem?.errors.map(({ pointer }) => pointer)).toEqual(['#/decisions/1']);
   });
 });
 
