@@ -108,7 +108,7 @@ describe('order hold', () => {
     expect(await Promise.all([waiting, sent].map(orderOf))).toEqual(before);
   });
 
-  it('refuses any number of --product, --provider and --clinic except one', async () => {
+  it('requires exactly one of --product, --provider and --clinic', async () => {
     for (const args of [[], ['--product', 'SKU-1', '--provider', reviewer]]) {
       const message = /^error: give one of --product, --provider and --clinic\n/;
       expect(await run(...hold(...args, '--yes'))).toEqual(refusal(expect.any(Number) as never, message));

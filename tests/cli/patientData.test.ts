@@ -157,7 +157,7 @@ it('patient export writes all data of a person, and patient erase keeps only ids
   ]);
 });
 
-it('patient erase waits for recordRetentionYears after the last decision, and takes --reason only with --before-retention', async () => {
+it('patient erase is refused for recordRetentionYears after the last decision, and requires --before-retention and --reason together', async () => {
   const { patientId: id } = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
   const erase = (...args: string[]) => run(...patient('erase', id, '--yes', ...args));
   const decidedAgo = (age: string) =>

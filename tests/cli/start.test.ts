@@ -29,7 +29,7 @@ describe('ces', () => {
     expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: message });
   });
 
-  it('exits with 1 and prints one line when it refuses, and exits with 2 for wrong usage', async () => {
+  it('exits with 1 and prints one line when a command fails, and exits with 2 for wrong usage', async () => {
     const refused = runProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }, 'tenant', 'list');
     const message =
       'DATABASE_URL does not answer: connect ECONNREFUSED 127.0.0.1:1. Start PostgreSQL, or correct the address.\n';

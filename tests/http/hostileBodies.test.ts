@@ -90,7 +90,7 @@ describe('the content type', () => {
     }));
 
   // RFC 8259 §8.1: JSON is UTF-8, so a charset has no effect.
-  it('may spell JSON in any case and with any charset, at every operation', () =>
+  it('may spell JSON in any letter case and with any charset, at every operation', () =>
     service.everyOperation(async (operation) => {
       for (const type of sampleFor(operation, [
         'application/json;charset=utf-8',

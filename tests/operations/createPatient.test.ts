@@ -53,7 +53,7 @@ describe('createPatient 201', () => {
 });
 
 describe('createPatient 409', () => {
-  it('answers patient_email_taken with existing_user_id for an e-mail in any case, and changes no row (scenario F)', async () => {
+  it('answers patient_email_taken with existing_user_id for an e-mail in any letter case, and changes no row (scenario F)', async () => {
     const mine = await newPartner(harness);
     const first = await create(patientBody({ email: 'jane@example.com' }), mine);
     const stored = await patientsOf(mine);

@@ -43,7 +43,7 @@ describe('findPatients 200', () => {
     expect([status, body]).toEqual([200, { data: [], meta: { ...onePage, total: 0, totalPages: 0 } }]);
   });
 
-  it('finds visible patients by last name in any case and birth date, those created last first, and audits each', async () => {
+  it('finds visible patients by last name in any letter case and birth date, those created last first, and audits each', async () => {
     const mine = await newPartner(harness);
     const person = { lastName: "O'Neil", dateOfBirth: '1985-02-11' };
     const ids: string[] = [];

@@ -186,7 +186,7 @@ describe('updatePatient 412', () => {
 });
 
 describe('updatePatient 409', () => {
-  it('refuses the e-mail of another patient in any case, and leaves the patient unchanged', async () => {
+  it('refuses the e-mail of another patient in any letter case, and leaves the patient unchanged', async () => {
     const other = await newPatient(harness, partner, { email: 'Taken.Once@example.com' });
     const before = await read();
     const answer = await patch({ email: 'taken.once@EXAMPLE.com', notes: 'x' });

@@ -133,7 +133,7 @@ describe('one owner', () => {
 });
 
 describe('a second server', () => {
-  it('gives up after its timeout, and names the folder and the owner', async () => {
+  it('gives up after its timeout, and names the folder and the process that uses it', async () => {
     const first = await elsewhere('server');
     await expect(here('server', { timeoutMs: 300 })).rejects.toThrow(
       `DATA_DIR ${dataDir} is in use by server process ${first.process.pid}`,

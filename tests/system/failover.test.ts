@@ -89,7 +89,7 @@ suite('a primary with a synchronous standby', () => {
   }, 60_000);
 
   (hasHaproxy() ? it : it.skip)(
-    'the haproxy of the handbook leads to the primary, also after a promotion',
+    'the haproxy configuration of the handbook leads to the primary, also after a promotion',
     async () => {
       await rowsOf(postgres.primary().url, 'CREATE ROLE ces_check LOGIN');
       await postgres.rebuildStandby();

@@ -125,7 +125,7 @@ describe('the jobs of several processes', () => {
     proceed();
   });
 
-  it('are forgotten when no process has them any more', async () => {
+  it('are deleted from job_run if no process has run them for five minutes after they were due', async () => {
     await sql.query(`INSERT INTO job_run (name, started_at, due_at) SELECT name, now(), now() - wait
       FROM (VALUES ('removed', interval '6 minutes'), ('of a newer build', interval '4 minutes')) AS row (name, wait)`);
     start([beat]);
@@ -189,7 +189,7 @@ describe('a job', () => {
 });
 
 describe('jobs on a database that fails', () => {
-  it('run once it answers, even if the first look for them failed', async () => {
+  it('run once the database answers, even if the first query for due jobs failed', async () => {
     const proxy = await startProxy(database.serviceUrl);
     await proxy.cut();
     start([beat], proxy.url);

@@ -180,7 +180,7 @@ describe('on the mock', () => {
   };
 
   it(
-    'the quick start prints the same',
+    'the quick start prints the JSON that it shows',
     async () => {
       const start = await quickStart();
       expect(run(blocksOf(start))).toBe(blocksOf(start, 'json').join(''));

@@ -1,6 +1,6 @@
 /**
  * Rejects a statement with a tenant's table for which no condition names the tenant: directly, or by a join.
- * @param tenantId the tenant; null = that of any parameter
+ * @param tenantId the tenant; null = any parameter counts as the tenant
  * @throws Error naming the tables
  */
 export type StatementGuard = (text: string, values: readonly unknown[], tenantId: string | null) => void;
@@ -10,7 +10,7 @@ const MAX_REMEMBERED = 1_000;
 
 /**
  * A guard that reads each text once, and then compares the tenant's parameters.
- * @param tables those of tenants, and that of the tenants itself
+ * @param tables the tables with rows of tenants, and the table of tenants
  */
 export function statementGuard(tables: ReadonlySet<string>): StatementGuard {
   /** For each text, the indexes of the values that were the tenant. */

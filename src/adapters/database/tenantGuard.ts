@@ -17,7 +17,7 @@ export function relationsOf(client: object): Relations {
   return new Map(relations);
 }
 
-/** The tables with rows of tenants, and that of the tenants. */
+/** The tables with rows of tenants, and the table of tenants. */
 export function tenantTablesOf(client: object): ReadonlySet<string> {
   const { models } = (client as { _runtimeDataModel: DataModel })._runtimeDataModel;
   const owned = Object.entries(models).filter(([model]) => model === 'Tenant' || tenantOwned.has(model));

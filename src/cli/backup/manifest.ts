@@ -76,7 +76,9 @@ async function findManifest(store: BackupStore, name = MANIFEST): Promise<Manife
     return null;
   });
   if (manifest === null || isManifest(manifest)) return manifest;
-  throw new Error(`${store.address} has a manifest that is damaged or of another version. Use the build that made it.`);
+  throw new Error(
+    `${store.address} has a damaged manifest, or one of another build. Use that build, or another backup.`,
+  );
 }
 
 /** Reads the manifest. @throws Error if there is no backup (or export of a tenant, if `isOfTenant`) of this format */

@@ -42,7 +42,7 @@ interface TenantSettings {
   readonly minimumAge?: number | undefined;
   /** How many years after the last decision a patient is not erased. */
   readonly recordRetentionYears?: number | undefined;
-  /** ISO 4217 code in any case. It applies to new orders; existing orders keep their currency. */
+  /** ISO 4217 code in any letter case. It applies to new orders; existing orders keep their currency. */
   readonly currency?: string | undefined;
 }
 
@@ -106,7 +106,7 @@ export function assertTenantId(id: string): void {
   );
 }
 
-/** @throws Error unless the text is an ISO 4217 code, in any case */
+/** @throws Error unless the text is an ISO 4217 code, in any letter case */
 export function currencyCode(text: string): string {
   const code = text.toUpperCase();
   if (Intl.supportedValuesOf('currency').includes(code)) return code;

@@ -97,7 +97,7 @@ function momentOf(day: string | undefined, timeZone: string, now: Date): { reado
     const fault = {
       parameter: 'at',
       code: 'range',
-      detail: `must be ${today}, which is today at the clinic, or later`,
+      detail: `must be ${today} (today at the clinic) or later`,
     };
     throw new Problem('validation_failed', undefined, { errors: [fault] });
   }

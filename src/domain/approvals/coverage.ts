@@ -89,7 +89,7 @@ export type Exclusions = ReturnType<typeof exclusions>;
 /** The kinds of facts that a decision rests on. */
 export type FactKind = 'patient' | 'medicalHistory' | 'notes' | 'documents' | 'information' | 'decisions';
 
-/** The kinds of facts that changed after a version of them (R-210). @param changes the patient's `factsChanges` */
+/** The kinds of facts that changed after a version of the facts (R-210). @param changes the patient's `factsChanges` */
 export function changedSince(changes: unknown, version: bigint | number | null): FactKind[] {
   if (version === null) return [];
   const latest = Object.entries(changes as Readonly<Record<string, number>>);

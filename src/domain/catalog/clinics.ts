@@ -23,7 +23,7 @@ const element = forTenant((tenantId) =>
   }),
 );
 
-/** An SQL condition: whether a clinic has a location in the state, given by two-letter code or name, in any case. */
+/** An SQL condition: whether a clinic has a location in the state, by two-letter code or name in any letter case. */
 function inState(tenantId: string, state: string): Prisma.Sql {
   return Prisma.sql`listed.id = ANY (ARRAY(SELECT place.clinic_id FROM clinic_location AS place
     WHERE place.tenant_id = ${tenantId} AND place.state = ANY (ARRAY(SELECT upper(${state})

@@ -8,7 +8,7 @@ export const deaSchedules = [
 
 export type DeaSchedule = (typeof deaSchedules)[number]['code'];
 
-/** The schedule of a prescription; null without prescription, or if its id names none. */
+/** The schedule of a prescription; null without prescription, or if its id names no schedule. */
 export function deaScheduleOf(rx: { readonly deaScheduleId: string } | null): DeaSchedule | null {
   return deaSchedules.find(({ id }) => id === rx?.deaScheduleId)?.code ?? null;
 }

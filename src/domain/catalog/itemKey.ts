@@ -1,4 +1,4 @@
-/** The identity of an encounter's item: its category and subcategory, UUIDs in any case. */
+/** The identity of an encounter's item: its category and subcategory, UUIDs in any letter case. */
 export interface ItemIdentity {
   readonly categoryId: string;
   readonly subcategoryId: string;

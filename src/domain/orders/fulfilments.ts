@@ -121,7 +121,7 @@ function heldIfEnded(
 
 /**
  * The pharmacy's lines for these treatments; without treatments, its lines that are neither held nor cancelled or, if
- * there are none, the held ones. If all are cancelled, it is all of them, which take no change.
+ * there are none, the held ones. If all are cancelled, returns all: they accept no change.
  * @throws Problem order_not_found, treatment_not_found
  */
 function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: string[] | undefined): OrderLine[] {

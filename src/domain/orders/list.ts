@@ -13,8 +13,8 @@ import { ofPharmacies, permittedOrder, type OrderRecord } from './orders.js';
 type Filter = Input<'listOrders'>['query'];
 
 /**
- * An order by its number, in any case, with the lines that the caller may see; approvals expire by the tenant's clock.
- * Call it in a snapshot.
+ * An order by its number in any letter case, with the lines that the caller may see; approvals expire by the tenant's
+ * clock. Call it in a snapshot.
  * @throws Problem as {@link permittedOrder}
  */
 export async function showOrder(context: ModelContext, orderNo: string): Promise<OrderRecord> {

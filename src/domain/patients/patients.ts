@@ -120,8 +120,8 @@ export async function createPatient(
 const MAX_FOUND = 100;
 
 /**
- * Finds patients by e-mail, or by last name and birth date, in any case, among those that the caller may see (R-89,
- * R-239).
+ * Finds patients by e-mail, or by last name and birth date, in any letter case, among those that the caller may see
+ * (R-89, R-239).
  * @throws Problem validation_failed
  */
 export async function findPatients(

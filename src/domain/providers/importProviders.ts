@@ -49,7 +49,7 @@ export async function importProviders(
   });
 }
 
-/** The providers of a tenant in the form of a file of providers. */
+/** The providers of a tenant in the form that the import reads. */
 async function listProviders({ db }: DomainContext, tenantId: string): Promise<ProviderEntry[]> {
   const providers = await db.prisma.provider.findMany({
     where: { tenantId },
@@ -83,7 +83,7 @@ export function isNpi(npi: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Whether a DEA number has a valid check digit: of the digits 1, 3, 5 and, counted twice, 2, 4, 6. */
+/** Whether the 7th digit of a DEA number is the last digit of d1 + d3 + d5 + 2 × (d2 + d4 + d6). */
 function isDeaNumber(deaNumber: string): boolean {
   const digits = Array.from(deaNumber.slice(2), Number);
   const sum = digits.slice(0, 6).reduce((total, digit, index) => total + digit * (index % 2 === 1 ? 2 : 1), 0);

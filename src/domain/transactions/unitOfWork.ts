@@ -10,7 +10,7 @@ export interface NewEvent {
   readonly tenantId: string;
   /** Null if the event belongs to a patient, whose id is `user_id` in `data`. */
   readonly clinicId: string | null;
-  /** The pharmacies of an order's lines; empty if the event is about none. */
+  /** The pharmacies of an order's lines; empty if the event is not about an order. */
   readonly pharmacyIds: readonly string[];
   /** The only client that sees the event; null = every client that may read its subject. */
   readonly apiClientId: string | null;
@@ -58,7 +58,7 @@ export function unitOfWorkStatement({ events, audited, changes }: UnitOfWork): P
 /** The tenant in whose chain an audit row is counted. */
 const chainOf = ({ tenantId }: Pick<AuditRow, 'tenantId'>): string => tenantId ?? NO_TENANT;
 
-/** Takes the next positions of a tenant, as the part `counted_event` or `counted_audit`: its `start` is the position before. */
+/** The CTE that reserves a tenant's next `count` positions; its `start` is the last position already in use. */
 function counting(counter: 'event_counter' | 'audit_counter', tenantId: string, count: number): Prisma.Sql {
   const part = Prisma.raw(counter === 'event_counter' ? 'counted_event' : 'counted_audit');
   return Prisma.sql`${part} AS (

@@ -4,5 +4,5 @@ export const canonicalUuid = (id: string): string => id.toLowerCase();
 /** Patterns of a canonical UUID: the source for use in others, and one that matches a whole text. */
 export const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 export const onlyUuid = new RegExp(`^${UUID}$`);
-/** {@link onlyUuid} in any case. */
+/** {@link onlyUuid}, also with capitals. */
 export const anyUuid = new RegExp(`^${UUID}$`, 'i');

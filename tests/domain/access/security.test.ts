@@ -55,7 +55,7 @@ describe('the Authorization header', () => {
     }
   });
 
-  it('is accepted with the scheme in any case (RFC 9110 §11.1)', async () => {
+  it('is accepted with the scheme in any letter case (RFC 9110 §11.1)', async () => {
     for (const scheme of ['bearer', 'BEARER', 'Bearer ']) {
       const headers = { Authorization: `${scheme} ${partner.token}` };
       expect((await call(harness, 'GET /clinics', { headers })).status).toBe(200);

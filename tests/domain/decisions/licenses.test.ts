@@ -108,7 +108,7 @@ describe('where licenses are required', () => {
     },
   );
 
-  it('the decision keeps name, credential and licenses of its provider', () => {
+  it('a decision stores the name, NPI, credential and license of its provider in the review state', () => {
     const life = new Life(catalog);
     life.claim(life.request(['botox']));
     life.provider = registered({ expiresOn: '2999-12-31' });

@@ -58,7 +58,7 @@ describe('the decisions of a review', () => {
     expect(life.encounters).toEqual([before]);
   });
 
-  it('complete the encounter with an order of what is approved', () => {
+  it('complete the encounter with an order of the approved treatments', () => {
     const life = claimed();
     const toxin = of('toxins', { exceptTreatmentIds: ['FILLER'], rationale: 'The lower dose first.', reason: 'Fit.' });
     life.decide(0, undefined, { decisions: [of('weight', { ...denied, reason: 'Allergy.' }), toxin] });

@@ -86,7 +86,7 @@ describe('checkSchedule with a time zone', () => {
     expect(checkZone(zone)).toEqual(['schedule_time_zone_unknown', '#/scheduledTimeZone']);
   });
 
-  it('accepts names of the time-zone database, in any case', () => {
+  it('accepts names of the time-zone database in any letter case', () => {
     const zones =
       'UTC GMT GMT0 EST EST5EDT US/Pacific Etc/GMT+5 Etc/GMT-14 Asia/Calcutta Asia/Kolkata Europe/Kyiv ' +
       'America/Argentina/Buenos_Aires america/new_york';

@@ -38,7 +38,7 @@ describe('a local server that must never be reached', () => {
     trap.close();
   });
 
-  it.each(forbiddenHosts)('is forbidden as https://%s, as a redirect and for webhooks', async (name) => {
+  it.each(forbiddenHosts)('is forbidden as https://%s, as the target of a redirect and for webhooks', async (name) => {
     for (const scheme of ['https', 'http']) {
       const url = `${scheme}://${name}:${port}/latest/meta-data/`;
       expect(await files.codeFor(url)).toBe('document_url_forbidden');
