@@ -110,9 +110,7 @@ function parseKeys(file: string, text: string): StoredKey[] {
   } catch {
     // Drop the cause, which would quote the file.
   }
-  throw new Error(
-    `${file} is not a JWKS of ES256 private keys with kid and created_at: restore the file from a backup`,
-  );
+  throw new Error(`${file} is not a JWKS of ES256 private keys with kid and created_at: restore it from a backup`);
 }
 
 /** Whether a value is a complete key. Rotation needs `created_at`, to know when the key's tokens have expired. */

@@ -77,7 +77,7 @@ async function findManifest(store: BackupStore, name = MANIFEST): Promise<Manife
   });
   if (manifest === null || isManifest(manifest)) return manifest;
   throw new Error(
-    `${store.address} has a damaged manifest, or one of another build. Use that build, or another backup.`,
+    `${store.address} has a damaged manifest, or one of another build. Use that build or another backup.`,
   );
 }
 
