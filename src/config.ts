@@ -66,8 +66,6 @@ function configOf(values: CleanedEnv<typeof variables>) {
     erasureJournal: resolve(values.ERASURE_JOURNAL ?? join(values.DATA_DIR, 'erasures.ndjson')),
     pdfFallbackFont: values.PDF_FALLBACK_FONT ?? null,
     backupPassphrase: values.BACKUP_PASSPHRASE ?? null,
-    /** The bucket of backups, and how to reach it. */
-    backupS3: backupS3Of(values),
     objectStore: objectStoreOf(values),
     documentFetchAllowedHosts: values.DOCUMENT_FETCH_ALLOWED_HOSTS,
     webhookAllowedHosts: values.WEBHOOK_ALLOWED_HOSTS,
@@ -107,18 +105,6 @@ function objectStoreOf(values: Values) {
   const { S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey } = values;
   if (kind === 'file' || !endpoint || !bucket || !accessKey || !secretKey) return { kind: 'file' } as const;
   return { kind, endpoint, region, bucket, accessKey, secretKey };
-}
-
-/** A backup may use other credentials than the documents, such as those of another account. */
-function backupS3Of(values: Values) {
-  const store = objectStoreOf(values);
-  const documents = store.kind === 's3' ? store : undefined;
-  return {
-    endpoint: values.BACKUP_S3_ENDPOINT ?? documents?.endpoint,
-    region: values.BACKUP_S3_REGION ?? values.S3_REGION,
-    accessKey: values.BACKUP_S3_ACCESS_KEY ?? documents?.accessKey,
-    secretKey: values.BACKUP_S3_SECRET_KEY ?? documents?.secretKey,
-  };
 }
 
 function documentScannerOf({ DOCUMENT_SCANNER: kind, CLAMAV_ADDRESS: address }: Values) {

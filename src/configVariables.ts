@@ -100,12 +100,6 @@ export const variables = {
   TRUSTED_PROXIES: integer(0, 10).or(0, 'Proxies that append to `X-Forwarded-For`; 0 = the peer is the caller'),
   ERASURE_JOURNAL: text.optional('File that notes erasures for a restore; default: `erasures.ndjson` in `DATA_DIR`'),
   BACKUP_PASSPHRASE: text.optional('Encrypts the keys of `backup create --with-keys` ([backup](backup.md))'),
-  BACKUP_S3_ENDPOINT: httpUrl.optional(
-    'Endpoint of backups at `s3://…`; default of these four: the `S3_…` of documents',
-  ),
-  BACKUP_S3_REGION: text.optional('Region of backups'),
-  BACKUP_S3_ACCESS_KEY: text.optional('Access key of backups'),
-  BACKUP_S3_SECRET_KEY: text.optional('Secret key of backups'),
   METRICS_PORT: port.optional('Port of Prometheus metrics; without it, metrics are off ([monitoring](monitoring.md))'),
   METRICS_HOST: text.or('127.0.0.1', 'Address that `METRICS_PORT` listens on'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional('Collector for a span of every request ([monitoring](monitoring.md))'),

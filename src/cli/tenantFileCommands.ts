@@ -21,13 +21,10 @@ export function addTenantFileCommands(tenant: Command, terminal: CliIo): void {
     store: await openStore(terminal),
     storeName: nameOfStore(readConfig(terminal.environment)),
   });
-  const exporting = 'write the rows and documents of a tenant to a folder or bucket, without its audit';
+  const exporting = 'write the rows and documents of a tenant to a folder, without its audit';
   addCommand(tenant, 'export', exporting, ['lakeside --to /secure/lakeside'], { notes: NOTES })
     .argument('<tenant>', 'its id or name')
-    .requiredOption(
-      '--to <address>',
-      'the folder, which only its owner can read, created if missing; or s3://bucket/prefix',
-    )
+    .requiredOption('--to <folder>', 'only its owner can read it; created if missing')
     .action(async (idOrName, { to, json }) => {
       const target = await openBackupStore(terminal, to, true);
       const manifest = await withAnySchema(terminal, ({ ownerUrl: url }) =>
@@ -43,7 +40,7 @@ export function addTenantFileCommands(tenant: Command, terminal: CliIo): void {
   addCommand(tenant, 'import', 'add an exported tenant to a database that does not have it', [
     '--from /secure/lakeside',
   ])
-    .requiredOption('--from <address>', 'the folder or s3://bucket/prefix of the export')
+    .requiredOption('--from <folder>', 'the folder of the export')
     .action(async ({ from, json }) => {
       const source = await openBackupStore(terminal, from);
       const manifest = await readManifest(source, true);

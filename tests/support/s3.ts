@@ -26,8 +26,6 @@ export interface S3Server {
   readonly environment: Readonly<Record<string, string>>;
   /** Keys in the bucket. */
   keys(): Promise<string[]>;
-  /** Keys of uploads in parts that were neither completed nor aborted. */
-  unfinished(): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -73,11 +71,6 @@ export async function startS3Server(): Promise<S3Server> {
     async keys() {
       const keys: string[] = [];
       for await (const item of client.listObjectsV2(bucket, '', true)) keys.push(String(item.name));
-      return keys;
-    },
-    async unfinished() {
-      const keys: string[] = [];
-      for await (const { key } of client.listIncompleteUploads(bucket, '', true)) keys.push(String(key));
       return keys;
     },
     async close() {

@@ -186,25 +186,6 @@ describeOnS3('the S3 store', () => {
     close: async () => undefined,
   }));
 
-  it('uploads a large object in parts, and leaves nothing behind if a part fails', async () => {
-    const partSize = 5 * 1024 ** 2;
-    const content = randomBytes(2 * partSize + 1);
-    const options = { ...server.account, spoolFolder: spool(), partSize };
-    const store = await openS3Store(options);
-    await store.put('glow/large', bodyOf(content), 'application/octet-stream');
-    expect(sha256(await buffer(store.read('glow/large')))).toBe(sha256(content));
-    const before = await server.keys();
-    // The server refuses parts of this size.
-    const tooSmall = await openS3Store({ ...options, partSize: 1_000 });
-    await expect(tooSmall.put('glow/parts', bodyOf(content.subarray(0, 2_500)), 'a/b')).rejects.toMatchObject({
-      code: 'dependency_unavailable',
-      cause: { message: expect.stringMatching(/EntityTooSmall$/) },
-    });
-    expect(await server.keys()).toEqual(before);
-    expect(await server.unfinished()).toEqual([]);
-    await store.remove('glow/large');
-  });
-
   it('does not fail when the time limit of a completed request passes', async () => {
     const timeout = 1_500;
     const uncaught: unknown[] = [];

@@ -18,7 +18,7 @@ const KEEP = keepOf('7d,4w,6m');
 function memoryStore() {
   const files = new Map<string, string>();
   const store = {
-    address: 'memory',
+    folder: 'memory',
     screen: null,
     async write(file: string, body: AsyncIterable<Uint8Array>) {
       const chunks: Uint8Array[] = [];

@@ -42,7 +42,6 @@ it('the configuration without any variable has the embedded database, and is fro
     createSigningKeys: true,
     erasureJournal: resolve('.data/erasures.ndjson'),
     backupPassphrase: null,
-    backupS3: { region: 'us-east-1', endpoint: undefined, accessKey: undefined, secretKey: undefined },
     objectStore: { kind: 'file' },
     documentFetchAllowedHosts: [],
     webhookAllowedHosts: [],
@@ -75,7 +74,6 @@ describe('a variable', () => {
     ['DATA_DIR', '/var/lib/ces', inDataDir('/var/lib/ces')],
     ['ERASURE_JOURNAL', '/secure/erasures.ndjson', { erasureJournal: '/secure/erasures.ndjson' }],
     ['BACKUP_PASSPHRASE', 'correct horse', { backupPassphrase: 'correct horse' }],
-    ['BACKUP_S3_REGION', 'eu-central-1', { backupS3: { ...readConfig({}).backupS3, region: 'eu-central-1' } }],
     ['DATA_DIR', 'data', inDataDir(resolve('data'))],
     [
       'DATABASE_URL',

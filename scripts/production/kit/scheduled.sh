@@ -1,6 +1,6 @@
 #!/bin/sh
 # The operator's scheduled tasks: `daily` and `drill` for the timers and CronJobs of this folder, or one of them by its name.
-# BACKUP_TO is the place of the backups; DRILL_OWNER_URL is a database for drills, whose name ends in "_drill", for its owner.
+# BACKUP_TO is the folder of the backups; DRILL_OWNER_URL is a database for drills, whose name ends in "_drill", for its owner.
 set -eu
 case $1 in
   backup) exec ces backup create --to "$BACKUP_TO" --with-keys --keep "${BACKUP_KEEP:-7d,4w,6m}" ;;

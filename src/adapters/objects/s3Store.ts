@@ -16,59 +16,20 @@ export interface S3StoreOptions extends S3Config {
   readonly spoolFolder: string;
   /** Milliseconds per request; default 30 000. */
   readonly timeout?: number;
-  /** Maximum of bytes per request; larger objects are uploaded in parts. */
-  readonly partSize?: number;
-  /** The names of the S3 variables in error messages, which differ between documents and backups. */
-  readonly names?: StoreNames;
-}
-
-interface StoreNames {
-  readonly prefix: string;
-  readonly bucket: string;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Bytes per request; S3 allows up to 5 GiB. */
-const PART_SIZE = 1024 ** 3;
 
 /**
  * Opens a bucket of any S3-compatible server. The upload of minio's client would keep 5 MiB per file in memory, hang
  * (and end the process) if the body fails, and leave parts in the bucket. Here a body first goes to a temporary file,
- * so that one PUT of known size stores all of it or nothing. Only files of a backup are so large that they need several
- * parts.
+ * so that one PUT of known size stores all of it or nothing.
  * @throws Error if the endpoint is not `http(s)://host[:port]`, or the spool folder cannot be created
  */
 export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore> {
-  const { bucket, spoolFolder, region, partSize = PART_SIZE, names = { prefix: 'S3_', bucket: 'S3_BUCKET' } } = options;
-  const client = clientFor(options, names);
-  const unavailable = (error: unknown): never => rethrow(error, names);
+  const { bucket, spoolFolder, region } = options;
+  const client = clientFor(options);
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
-
-  /** Sends the file's bytes from `start`, up to the size of a part. @returns its ETag */
-  async function send(objectName: string, file: FileHandle, start: number, given: { query?: string; type?: string }) {
-    const length = Math.min((await file.stat()).size - start, partSize);
-    const part = file.createReadStream({ start, end: start + partSize - 1, autoClose: false });
-    const headers = { 'content-length': String(length), ...(given.type && { 'content-type': given.type }) };
-    const target = { method: 'PUT', bucketName: bucket, objectName, query: given.query ?? '', headers };
-    const response = await client.makeRequestStreamAsync(target, part, '', [200], region);
-    response.resume();
-    return response.headers.etag ?? '';
-  }
-
-  async function sendParts(key: string, file: FileHandle, size: number, type: string): Promise<void> {
-    const id = await client.initiateNewMultipartUpload(bucket, key, { 'content-type': type });
-    try {
-      const etags: { part: number; etag: string }[] = [];
-      for (let part = 1; (part - 1) * partSize < size; part += 1) {
-        const query = `partNumber=${part}&uploadId=${encodeURIComponent(id)}`;
-        etags.push({ part, etag: await send(key, file, (part - 1) * partSize, { query }) });
-      }
-      await client.completeMultipartUpload(bucket, key, id, etags);
-    } catch (error) {
-      await client.abortMultipartUpload(bucket, key, id).catch(() => undefined);
-      throw error;
-    }
-  }
 
   return {
     provider: 's3',
@@ -79,8 +40,11 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
       try {
         await writeFile(spool, body);
         const { size } = await spool.stat();
-        if (size > partSize) await sendParts(key, spool, size, contentType);
-        else await send(key, spool, 0, { type: contentType });
+        const headers = { 'content-length': String(size), 'content-type': contentType };
+        const target = { method: 'PUT', bucketName: bucket, objectName: key, headers };
+        const content = spool.createReadStream({ start: 0, autoClose: false });
+        const response = await client.makeRequestStreamAsync(target, content, '', [200], region);
+        response.resume();
       } catch (error) {
         unavailable(error);
       } finally {
@@ -153,11 +117,11 @@ async function* listObjects(client: Client, bucket: string, prefix: string): Asy
   }
 }
 
-function clientFor(options: S3StoreOptions, { prefix }: StoreNames): Client {
+function clientFor(options: S3StoreOptions): Client {
   const { endpoint, region, accessKey, secretKey, timeout = 30_000 } = options;
   const url = new URL(endpoint);
   if (url.pathname !== '/' || url.search || url.hash || url.username) {
-    throw new Error(`${prefix}ENDPOINT must be http(s)://host[:port]`);
+    throw new Error('S3_ENDPOINT must be http(s)://host[:port]');
   }
   const client = new Client({
     endPoint: url.hostname,
@@ -204,25 +168,25 @@ async function openNameless(folder: string): Promise<FileHandle> {
 }
 
 /** S3's error codes that mean a wrong setting, where no retry helps, with the message for the operator. */
-const wrongSettings: ReadonlyMap<string, (names: StoreNames) => string> = new Map([
-  ['InvalidAccessKeyId', ({ prefix }: StoreNames) => `${prefix}ACCESS_KEY is unknown to the object store`],
-  ['SignatureDoesNotMatch', ({ prefix }) => `${prefix}SECRET_KEY is not the secret of ${prefix}ACCESS_KEY`],
-  ['AccessDenied', ({ prefix, bucket }) => `${prefix}ACCESS_KEY lacks a right on ${bucket}`],
-  ['NoSuchBucket', ({ bucket }) => `${bucket} does not exist`],
-  ['AuthorizationHeaderMalformed', ({ prefix, bucket }) => `${prefix}REGION is not the region of ${bucket}`],
-  ['AuthorizationQueryParametersError', ({ prefix, bucket }) => `${prefix}REGION is not the region of ${bucket}`],
-  ['PermanentRedirect', ({ prefix, bucket }) => `${prefix}ENDPOINT is not the endpoint of ${bucket}`],
+const wrongSettings: ReadonlyMap<unknown, string> = new Map([
+  ['InvalidAccessKeyId', 'S3_ACCESS_KEY is unknown to the object store'],
+  ['SignatureDoesNotMatch', 'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY'],
+  ['AccessDenied', 'S3_ACCESS_KEY lacks a right on S3_BUCKET'],
+  ['NoSuchBucket', 'S3_BUCKET does not exist'],
+  ['AuthorizationHeaderMalformed', 'S3_REGION is not the region of S3_BUCKET'],
+  ['AuthorizationQueryParametersError', 'S3_REGION is not the region of S3_BUCKET'],
+  ['PermanentRedirect', 'S3_ENDPOINT is not the endpoint of S3_BUCKET'],
 ]);
 
 /** Rethrows a Problem, which comes from the body; reports other errors, which come from the store, as unavailable. */
-function rethrow(error: unknown, names: StoreNames): never {
+function unavailable(error: unknown): never {
   if (error instanceof Problem) throw error;
   const code = errorCode(error) === 'ABORT_ERR' ? 'ETIMEDOUT' : errorCode(error);
-  const wrong = wrongSettings.get(String(code))?.(names);
+  const wrong = wrongSettings.get(code);
   const reason = typeof code === 'string' ? code : messageOf(error);
   const cause =
     wrong === undefined
-      ? new Error(`The object store at ${names.prefix}ENDPOINT failed: ${reason}`)
+      ? new Error(`The object store at S3_ENDPOINT failed: ${reason}`)
       : new WrongStoreSetting(`${wrong} (${reason})`);
   throw new Problem('dependency_unavailable', undefined, { cause });
 }

@@ -1,15 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { filesIn, incomingOf } from '../../adapters/objects/fileStore.js';
-import type { StoredObjects } from '../../adapters/objects/objectStore.js';
-import { readConfig } from '../../config.js';
 import { reasonOf } from '../../failures.js';
 import type { CliIo } from '../cliIo.js';
 
-/** The files of a backup, in a folder or a bucket. Errors name the address. */
+/** The files of a backup in a folder. Errors name the folder. */
 export interface BackupStore {
-  readonly address: string;
+  readonly folder: string;
   /** The terminal for the progress of work on its files. */
   readonly screen: CliIo['screen'];
   /** Writes a file completely or not at all. @returns its digest @throws errors of the body and of `check` unchanged */
@@ -22,22 +20,17 @@ export interface BackupStore {
   removeUnfinished(before: Date): Promise<unknown>;
 }
 
-/** Milliseconds for a request to S3; many, because a dump is large. */
-const TIMEOUT_MS = 3_600_000;
-
-/** Opens the folder or bucket of an address. @param create create the folder, readable for its owner only */
-export async function openBackupStore(terminal: CliIo, address: string, create = false): Promise<BackupStore> {
-  const bucket = address.startsWith('s3:') ? await openBucket(terminal, address) : undefined;
-  const [objects, prefix] = bucket ?? [filesIn(resolve(address)), ''];
+/** Opens the folder of a backup. @param create create the folder, readable for its owner only */
+export async function openBackupStore({ screen }: CliIo, folder: string, create = false): Promise<BackupStore> {
+  const objects = filesIn(resolve(folder));
   const told = (cause: unknown): never => {
-    throw new Error(`${address} cannot be used: ${reasonOf(cause)}`, { cause });
+    throw new Error(`${folder} cannot be used: ${reasonOf(cause)}`, { cause });
   };
-  if (bucket) await objects.check().catch(told);
-  else if (create) await mkdir(incomingOf(resolve(address)), { recursive: true, mode: 0o700 }).catch(told);
+  if (create) await mkdir(incomingOf(resolve(folder)), { recursive: true, mode: 0o700 }).catch(told);
 
   return {
-    address,
-    screen: terminal.screen,
+    folder,
+    screen,
 
     async write(file, body, check) {
       const hash = createHash('sha256');
@@ -56,7 +49,7 @@ export async function openBackupStore(terminal: CliIo, address: string, create =
           throw error;
         }
       }
-      await objects.put(prefix + file, hashed(), 'application/octet-stream').catch((error: unknown) => {
+      await objects.put(file, hashed(), 'application/octet-stream').catch((error: unknown) => {
         if (failure) throw failure.error;
         told(error);
       });
@@ -65,20 +58,18 @@ export async function openBackupStore(terminal: CliIo, address: string, create =
 
     async *read(file) {
       try {
-        yield* objects.read(prefix + file);
+        yield* objects.read(file);
       } catch (error) {
         told(error);
       }
     },
 
-    remove: (file) => objects.remove(prefix + file).catch(told),
+    remove: (file) => objects.remove(file).catch(told),
 
     async list() {
       const files = new Set<string>();
       try {
-        for await (const { key } of objects.list(prefix ? prefix.slice(0, -1) : undefined)) {
-          files.add(key.slice(prefix.length));
-        }
+        for await (const { key } of objects.list()) files.add(key);
       } catch (error) {
         told(error);
       }
@@ -87,21 +78,4 @@ export async function openBackupStore(terminal: CliIo, address: string, create =
 
     removeUnfinished: (before) => objects.removeUnfinished(before).catch(told),
   };
-}
-
-/** Opens the bucket of `s3://bucket/prefix`. @returns the bucket and the prefix of its keys */
-async function openBucket({ environment }: CliIo, address: string): Promise<[StoredObjects, string]> {
-  const { dataDir, backupS3 } = readConfig(environment);
-  const [, bucket, prefix] = /^s3:\/\/([a-z\d][a-z\d.-]{2,62})(?:\/(.*?))?\/*$/.exec(address) ?? [];
-  if (bucket === undefined) throw new Error(`${address} must be s3://bucket or s3://bucket/prefix.`);
-  const { region, endpoint, accessKey, secretKey } = backupS3;
-  if (!endpoint || !accessKey || !secretKey) {
-    throw new Error(`${address} needs BACKUP_S3_ENDPOINT, BACKUP_S3_ACCESS_KEY and BACKUP_S3_SECRET_KEY.`);
-  }
-  // Import the S3 client only if it is used, because it is large.
-  const { openS3Store } = await import('../../adapters/objects/s3Store.js');
-  const names = { prefix: 'BACKUP_S3_', bucket: `the bucket ${bucket}` };
-  const place = { spoolFolder: join(dataDir, 'spool'), timeout: TIMEOUT_MS, names };
-  const store = await openS3Store({ endpoint, region, bucket, accessKey, secretKey, ...place });
-  return [store, prefix ? `${prefix}/` : ''];
 }

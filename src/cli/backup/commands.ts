@@ -24,8 +24,7 @@ import { pgProgram } from './programs.js';
 import { restoreFiles } from './restore.js';
 
 const FOLDER = '/secure/backup';
-const BUCKET = 's3://backups/ces';
-const FROM = ['--from <address>', 'the folder or s3://bucket/prefix of the backup'] as const;
+const FROM = ['--from <folder>', 'the folder of the backup'] as const;
 const AT = ['--at <time>', 'the last kept backup at or before this time (default: the latest)', moment] as const;
 const ERASURES = ['--erasures <file>', 'the journal of erasures (ERASURE_JOURNAL): erases its patients again'] as const;
 
@@ -33,14 +32,10 @@ const ERASURES = ['--erasures <file>', 'the journal of erasures (ERASURE_JOURNAL
 export function addBackupCommands(program: Command, terminal: CliIo): void {
   const backup = addGroup(program, 'backup', 'copies of the database, the documents and the keys');
   const creating =
-    'copy database and documents to a folder or bucket, also while servers run. A backup replaces the one there, unless --keep keeps it, and ' +
+    'copy database and documents to a folder, also while servers run. A backup replaces the one there, unless --keep keeps it, and ' +
     'copies only the documents that are missing';
-  const targets = [`--to ${FOLDER} --with-keys --keep 7d,4w,6m`, `--to ${BUCKET}`];
-  addCommand(backup, 'create', creating, targets)
-    .requiredOption(
-      '--to <address>',
-      'the folder, which only its owner can read, created if missing; or s3://bucket/prefix (BACKUP_S3_…)',
-    )
+  addCommand(backup, 'create', creating, [`--to ${FOLDER} --with-keys --keep 7d,4w,6m`])
+    .requiredOption('--to <folder>', 'only its owner can read it; created if missing')
     .option('--with-keys', 'also the signing keys, encrypted with BACKUP_PASSPHRASE')
     .option(
       '--keep <numbers>',
@@ -62,7 +57,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     });
 
   const verifying = 'check that no file of a backup is missing or damaged, and that its dump can be read';
-  addCommand(backup, 'verify', verifying, [`--from ${FOLDER}`, `--from ${BUCKET}`])
+  addCommand(backup, 'verify', verifying, [`--from ${FOLDER}`])
     .requiredOption(...FROM)
     .option(...AT)
     .action(async ({ from, at, json }) => {

@@ -76,16 +76,14 @@ async function findManifest(store: BackupStore, name = MANIFEST): Promise<Manife
     return null;
   });
   if (manifest === null || isManifest(manifest)) return manifest;
-  throw new Error(
-    `${store.address} has a damaged manifest, or one of another build. Use that build or another backup.`,
-  );
+  throw new Error(`${store.folder} has a damaged manifest, or one of another build. Use that build or another backup.`);
 }
 
 /** Reads the manifest. @throws Error if there is no backup (or export of a tenant, if `isOfTenant`) of this format */
 export async function readManifest(store: BackupStore, isOfTenant = false): Promise<Manifest> {
   const manifest = await findManifest(store);
   if (manifest && (manifest.tenant !== undefined) === isOfTenant) return manifest;
-  throw new Error(`${store.address} contains no ${isOfTenant ? 'export of a tenant' : 'backup'}.`);
+  throw new Error(`${store.folder} contains no ${isOfTenant ? 'export of a tenant' : 'backup'}.`);
 }
 
 /** Reads the manifest of the last kept backup at or before a time. @throws Error if there is none */
@@ -93,7 +91,7 @@ export async function readManifestOf(store: BackupStore, until: Date): Promise<M
   const last = datesOf(await store.list()).findLast((time) => new Date(time) <= until);
   const manifest = last === undefined ? null : await findManifest(store, dated(last));
   if (manifest) return manifest;
-  throw new Error(`${store.address} keeps no backup up to ${until.toISOString()}. Only backups with --keep are kept.`);
+  throw new Error(`${store.folder} keeps no backup up to ${until.toISOString()}. Only backups with --keep are kept.`);
 }
 
 /** The times of the kept backups, in order. */
@@ -106,7 +104,7 @@ export async function assertBackupOf(store: BackupStore, database: string): Prom
   const found = await findManifest(store);
   if (!found || found.database === database) return;
   throw new Error(
-    `${store.address} has the backup of another database, of ${found.takenAt}: use another address, or remove it.`,
+    `${store.folder} has the backup of another database, of ${found.takenAt}: use another folder, or remove it.`,
   );
 }
 
