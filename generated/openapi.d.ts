@@ -8660,7 +8660,7 @@ export interface components {
         XRequestId: string;
         /**
          * @description Version of this contract.
-         * @example 1.0.0-rc.1
+         * @example 1.0.0
          */
         ApiVersion: string;
         /**
