@@ -26,10 +26,14 @@ export async function openTerminal(command: readonly string[], cwd: string): Pro
   };
   const shown = (): Promise<string> => tmux('capture-pane', '-p', '-J', '-S', '-', '-t', name);
   let blocks = 0;
-  /** Passes the text to the terminal by `send`, with a last line that reports its exit code; returns that code. */
+  /**
+   * Passes the text to the terminal by `send`, with a last line that reports its exit code; returns that code. The line also
+   * enables bracketed pastes, as the next prompt will: the next paste may come first, and its lines would run one by one.
+   */
   const run = async (text: string, send: (text: string) => Promise<unknown>): Promise<number> => {
     blocks += 1;
-    await send(`${text}printf 'block %s ended with %s\\n' ${blocks} $?; tmux -L ${name} wait-for -S block-${blocks}`);
+    const report = `printf 'block %s ended with %s\\n\\e[?2004h' ${blocks} $?`;
+    await send(`${text}${report}; tmux -L ${name} wait-for -S block-${blocks}`);
     await tmux('send-keys', '-t', name, 'Enter');
     await tmux('wait-for', `block-${blocks}`).catch(async () => {
       throw new Error(`the shell is stuck:\n${await shown()}`);
@@ -38,10 +42,8 @@ export async function openTerminal(command: readonly string[], cwd: string): Pro
     return Number(code);
   };
   await tmux('new-session', '-d', '-s', name, '-x', '500', '-y', '50', '-c', cwd, ...command);
-  // The shell enables bracketed pastes only with its first prompt.
   await run('', (text) => tmux('send-keys', '-t', name, '-l', text));
   return {
-    // The last line is pasted, too: if it were typed ahead, the terminal would show it in the middle of the output.
     paste: (block) =>
       run(`${block.trimEnd()}\n`, async (text) => {
         await tmux('set-buffer', text);
