@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
-import type { BackupStore } from '../../src/cli/backup/backupStore.js';
+import { openBackupStore, type BackupStore } from '../../src/cli/backup/backupStore.js';
+import type { CliIo } from '../../src/cli/cliIo.js';
 import { keepOf, keptTimes } from '../../src/cli/backup/keep.js';
 import {
   bodyOf,
@@ -106,4 +107,8 @@ it('work on the files of a backup shows its progress on a terminal', async () =>
   const screen = Object.assign(new PassThrough(), { isTTY: true, columns: 80 }) as unknown as NodeJS.WriteStream;
   await each({ ...memoryStore().store, screen }, ['a', 'b', 'c'], async () => undefined);
   expect(String(screen.read())).toContain('100 % (3 of 3 files)');
+});
+
+it('a backup to a URL is refused, so that no folder of that name is taken for a bucket', async () => {
+  await expect(openBackupStore({} as CliIo, 's3://backups/ces', true)).rejects.toThrow('s3://backups/ces is no folder');
 });

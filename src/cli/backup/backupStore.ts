@@ -20,8 +20,9 @@ export interface BackupStore {
   removeUnfinished(before: Date): Promise<unknown>;
 }
 
-/** Opens the folder of a backup. @param create create the folder, readable for its owner only */
+/** Opens the folder of a backup. @param create create the folder, readable for its owner only @throws Error for a URL */
 export async function openBackupStore({ screen }: CliIo, folder: string, create = false): Promise<BackupStore> {
+  if (folder.includes('://')) throw new Error(`${folder} is no folder. Copy a folder there after "ces backup verify".`);
   const objects = filesIn(resolve(folder));
   const told = (cause: unknown): never => {
     throw new Error(`${folder} cannot be used: ${reasonOf(cause)}`, { cause });
