@@ -95,25 +95,6 @@ describe('issueToken 200', () => {
     expect(isSignedBy(token, key)).toBe(true);
   });
 
-  it('issues a refresh token with its own type and audience, bound to the secret, valid for 30 days', async () => {
-    const { refresh_token: token } = (await login(harness, partner)).body;
-    const { header, payload } = readToken(token);
-    expect(header).toMatchObject({ alg: 'ES256', typ: 'rt+jwt' });
-    const [secret] = await harness.domain.db.prisma.apiClientSecret.findMany({
-      where: { tenantId: partner.tenantId, apiClient: { clientId: partner.clientId } },
-    });
-    const now = seconds(harness.clock.now);
-    expect(payload).toMatchObject({
-      iss: harness.baseUrl,
-      aud: `${harness.baseUrl}/oauth/token`,
-      client_id: partner.clientId,
-      tenant_id: partner.tenantId,
-      secret_id: secret?.id,
-      iat: now,
-      exp: now + 2_592_000,
-    });
-  });
-
   it('issues every token with a different jti', async () => {
     const answers = await Promise.all([login(harness, partner), login(harness, partner)]);
     const tokens = answers.flatMap(({ body }) => [body.access_token, body.refresh_token]);

@@ -7,7 +7,7 @@ import { newClient, newPartner, newToken, type Partner } from '../../support/fac
 import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
-import { alterToken, asForm, login } from '../../support/tokens.js';
+import { alterToken, asForm } from '../../support/tokens.js';
 import { words } from '../../support/words.js';
 
 const CHALLENGE = 'Bearer realm="clinical-encounter"';
@@ -70,11 +70,6 @@ describe('the Authorization header', () => {
 });
 
 describe('an access token', () => {
-  it('cannot be replaced by a refresh token', async () => {
-    const { body } = await login(harness, partner);
-    expectRefusal(await listClinics(body.refresh_token), 'token_invalid');
-  });
-
   it.each([
     ['an unknown client', { client_id: `ces_${'a'.repeat(20)}` }],
     ['a client of another tenant', { tenant_id: 'other-tenant' }],
