@@ -1,4 +1,3 @@
-import { Client } from 'pg';
 import { purgeEvents } from '../../src/domain/sweeps/purges.js';
 import { recordEvent } from '../../src/domain/events/record.js';
 import { permissions } from '../../src/domain/access/permissions.js';
@@ -6,16 +5,13 @@ import { cursorOf } from '../../src/domain/transactions/listCursor.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { eventsUpTo, feedPage, paid, recordPaid } from '../support/events.js';
 import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
-import { createTestDatabase } from '../support/postgres.js';
+import { openObservedHarness } from '../support/observedHarness.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 import { scansOf, ownStatementsOf } from '../support/statements.js';
 
-const database = await createTestDatabase();
-const harness = await startHarness({ databaseUrl: database.url });
-afterAll(() => harness.close().then(() => database.drop()));
+const { harness, observer } = await openObservedHarness();
 /** A tenant with three patients. */
 const partner = await newPartner(harness);
 const patientIds: string[] = [];
@@ -143,8 +139,6 @@ describe('listEvents 200', () => {
       const mine = await newPartner(harness);
       await writeMany(partner, 5_000);
       await writeMany(mine, 5_000);
-      const observer = new Client({ connectionString: database.url });
-      await observer.connect();
       await observer.query('ANALYZE event');
       await list('', { token: mine.token });
       const { next_cursor } = await feedPage(harness, mine, { limit: 100 });
@@ -154,7 +148,6 @@ describe('listEvents 200', () => {
       const [statement, ...more] = statements;
       if (!statement) throw new Error('nothing was asked');
       const scans = await scansOf(observer, statement);
-      await observer.end();
       expect(more).toEqual([]);
       const tables = ['event', 'event_counter'];
       expect(scans.filter(({ table = '' }) => tables.includes(table))).toEqual(

@@ -1,19 +1,12 @@
-import { Client } from 'pg';
 import { newPartner, newPatient, patientBody } from '../../support/factories.js';
-import { startHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
-import { createTestDatabase } from '../../support/postgres.js';
+import { openObservedHarness } from '../../support/observedHarness.js';
 import { expectProblem, withoutTable } from '../../support/refusals.js';
 import { loginBody } from '../../support/tokens.js';
 
-const database = await createTestDatabase();
-const harness = await startHarness({ databaseUrl: database.url });
+const { harness, observer } = await openObservedHarness();
 const partner = await newPartner(harness);
 const patientId = await newPatient(harness, partner);
-afterAll(async () => {
-  await harness.close();
-  await database.drop();
-});
 
 /** A read, a refusal, a token, and a change. */
 function requests(): Promise<Answer[]> {
@@ -42,12 +35,9 @@ async function expectNothingSent(answers: readonly Answer[]): Promise<void> {
 it('every operation answers 503 without data or effect while the audit table is missing or locked, and recovers', async () => {
   await expectNothingSent(await withoutTable(harness, 'audit_event', requests));
 
-  const other = new Client({ connectionString: database.url });
-  await other.connect();
-  await other.query('BEGIN; LOCK TABLE audit_event');
+  await observer.query('BEGIN; LOCK TABLE audit_event');
   const answers = await requests();
-  await other.query('ROLLBACK');
-  await other.end();
+  await observer.query('ROLLBACK');
   await expectNothingSent(answers);
   expect(statuses(await requests())).toEqual([200, 400, 200, 201]);
 }, 60_000);
