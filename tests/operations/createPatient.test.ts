@@ -1,6 +1,8 @@
+import { Prisma } from '../../generated/prisma/client.js';
 import { newClient, newClinic, newPartner, patientBody, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
+import { inTurn } from '../support/lockWaits.js';
 import { expectProblem, tokenWithout } from '../support/refusals.js';
 
 const harness = await openHarness();
@@ -71,6 +73,17 @@ describe('createPatient 409', () => {
     expect(await eventsOf(mine)).toHaveLength(1);
     const lookup = await call(harness, 'GET /clients?email=Jane@Example.com', { token: mine.token });
     expect(lookup.body.data).toEqual([first.body]);
+  });
+
+  it('creates one patient for two requests with one e-mail, and answers 409 with its id to the second', async () => {
+    const send = (email: string) => () => create(patientBody({ email }));
+    const [first, second] = await inTurn(harness, Prisma.sql`LOCK TABLE event IN EXCLUSIVE MODE`, [
+      send('race@example.com'),
+      send('Race@Example.com'),
+    ]);
+    const { status, body } = second;
+    expect([first.status, status, body.code]).toEqual([201, 409, 'patient_email_taken']);
+    expect(body.existing_user_id).toBe(first.body.user_id);
   });
 
   it('names the sent fields that agree with the existing patient and those that differ, without values', async () => {

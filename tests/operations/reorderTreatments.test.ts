@@ -1,4 +1,4 @@
-import { newPartner, newProduct } from '../support/factories.js';
+import { newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout, getOrder, orderEvents } from '../support/orders.js';
@@ -9,13 +9,6 @@ const partner = await newPartner(harness);
 const { tenantId, token } = partner;
 
 type Body = Answer['body'];
-let keys = 0;
-const reorder = ({ encounter_id, treatmentIds }: Body, changes: object = {}, owner = partner): Promise<Answer> =>
-  call(harness, `POST /encounters/${encounter_id}/reorder`, {
-    token: owner.token,
-    json: { treatmentIds, ...changes },
-    headers: { 'Idempotency-Key': `reorder-${(keys += 1)}` },
-  });
 const ordersOf = async ({ encounter_id }: Body): Promise<string[]> => {
   const { body } = await call(harness, `GET /orders?encounter_id=${encounter_id}`, { token });
   return body.data.map(({ order_no }: Body) => order_no);
@@ -23,13 +16,14 @@ const ordersOf = async ({ encounter_id }: Body): Promise<string[]> => {
 describe('reorderTreatments 201', () => {
   it("returns a further order at today's price, and emits order.created", async () => {
     const encounter = await completedEncounter(harness, partner);
-    const [productId] = encounter.treatmentIds;
+    const { encounter_id, patientId, treatmentIds } = encounter;
+    const [productId] = treatmentIds;
     await harness.domain.db.prisma.productOffer.updateMany({ where: { tenantId, productId }, data: { price: 300 } });
-    const { status, headers, body } = await reorder(encounter);
+    const sent = { token, json: { treatmentIds }, headers: { 'Idempotency-Key': 'again' } };
+    const { status, headers, body } = await call(harness, `POST /encounters/${encounter_id}/reorder`, sent);
     const { order_no } = body;
     expect([status, headers.get('Location')]).toEqual([201, `/orders/${order_no}`]);
     const sums = { sub_total: '300.00', total_shipping_amt: '15.00', grand_total: '315.00', balance_amt: '315.00' };
-    const { encounter_id, patientId } = encounter;
     const lines = [{ treatmentId: productId, hold: null, fulfilment: { status: 'pending' } }];
     expect(body).toMatchObject({ encounter_id, patientId, order_status: 'pending', ...sums, lines });
     expect((await getOrder(harness, partner, order_no)).body).toEqual(body);
@@ -44,14 +38,5 @@ describe('reorderTreatments 201', () => {
     ]);
     const { body: shown } = await call(harness, `GET /encounters/${encounter_id}`, { token });
     expect(shown.order_no).toBe(encounter.order_no);
-  });
-});
-
-describe('reorderTreatments 409', () => {
-  it('lets only the remaining refills succeed when requests race', async () => {
-    const treatmentIds = [await newProduct(harness, partner, { isRx: true })];
-    const encounter = await completedEncounter(harness, partner, { treatmentIds });
-    const answers = await Promise.all(Array.from({ length: 8 }, () => reorder(encounter)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, ...Array<number>(6).fill(409)]);
   });
 });

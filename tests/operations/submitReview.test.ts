@@ -1,7 +1,6 @@
 import { newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem, withoutTable } from '../support/refusals.js';
 import { claimedEncounter, deny, eventsOf, reviewBody, type Decide, recordOf } from '../support/reviews.js';
 
 const harness = await openHarness();
@@ -62,18 +61,4 @@ describe('submitReview 200', () => {
     const time = new Date('2026-11-20T15:30:00.000Z');
     expect(row).toMatchObject({ reviewNotes: 'Pale.', visitStartedAt: time, visitEndedAt: time });
   });
-});
-
-describe('submitReview 500', () => {
-  it.each(['order', 'order_line', 'event'])(
-    'rolls back the review when writing to the table %s fails',
-    async (table) => {
-      const claimed = await bothClaimed();
-      const json = await reviewBody(harness, partner, claimed);
-      const answer = await withoutTable(harness, table, () => send(claimed.encounter_id, json));
-      expectProblem(answer, 500, 'internal_error');
-      expect(await stored(claimed)).toEqual(claimed);
-      expect((await send(claimed.encounter_id, json)).status).toBe(200);
-    },
-  );
 });

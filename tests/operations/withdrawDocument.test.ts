@@ -104,15 +104,3 @@ describe('withdrawDocument 200', () => {
     expectProblem(await withdraw(documentId), 404, 'document_not_found');
   });
 });
-
-describe('withdrawDocument 409', () => {
-  it('lets one of several simultaneous requests with different reasons succeed', async () => {
-    const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
-    const reasons = ['wrong_patient', 'superseded', 'illegible'];
-    const answers = await Promise.all(reasons.map((reason) => withdraw(documentId, reason)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
-    const winner = reasons[answers.findIndex(({ status }) => status === 200)];
-    expect((await send(`GET /documents/${documentId}`)).body.withdrawn.reason).toBe(winner);
-    expect(await events(documentId)).toHaveLength(1);
-  });
-});

@@ -11,37 +11,6 @@ export async function columnsOf(session: Client, table: string): Promise<string[
 }
 
 /**
- * Creates copies of a tenant, one for each life of a test, so that lives cannot affect each other. All tenants share the
- * same ids, as sandbox fixtures do.
- * @param tables the tables to copy, separated by spaces, from the tenant on
- * @param prefix the ids of copies are the prefix and a number
- */
-export async function copyTenant(
-  session: Client,
-  tenantId: string,
-  tables: string,
-  prefix: string,
-  copies: number,
-): Promise<void> {
-  const copy = `'${prefix}-' || n`;
-  const apiClient = `md5(${copy})::uuid`;
-  const noClient = { created_by_api_client_id: 'NULL', claimed_by_id: 'NULL', reviewed_by_id: 'NULL' };
-  const statements = tables.split(' ').map(async (table) => {
-    const changed: Readonly<Record<string, string>> = {
-      ...{ tenant_id: copy, client_id: copy, api_client_id: apiClient, ...noClient },
-      ...(table === 'tenant' ? { id: copy, name: copy } : {}),
-      ...(table === 'api_client' ? { id: apiClient } : {}),
-    };
-    const columns = await columnsOf(session, table);
-    return `INSERT INTO "${table}" (${columns.join()}) SELECT ${columns.map((name) => changed[name] ?? name).join()}
-      FROM "${table}", generate_series(0, ${copies - 1}) AS n
-      WHERE ${table === 'tenant' ? 'id' : 'tenant_id'} = '${tenantId}'`;
-  });
-  // One query of several statements is one transaction.
-  await session.query((await Promise.all(statements)).join('; '));
-}
-
-/**
  * Copies an encounter with its items and treatments in its current state.
  * @param changes columns of the copies with other values, as SQL; `copy.n` counts the copies
  */

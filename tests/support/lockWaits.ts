@@ -21,27 +21,44 @@ export async function untilBlocked({ domain }: Owner, sessions = 1, isDone = () 
 }
 
 /**
- * Starts the work while a transaction holds the lock. When the work waits, the transaction does `meanwhile` and commits.
- * @returns the result of the work
- * @throws Error if the work does not wait for the lock
+ * Starts the works one after the other while a transaction holds the lock, each when the one before waits. When all wait,
+ * the transaction does `meanwhile` and commits; the works then get the lock in this order.
+ * @returns the results of the works
+ * @throws Error if a work does not wait
  */
+export async function inTurn<const Works extends readonly (() => Promise<unknown>)[]>(
+  owner: Owner,
+  lock: Prisma.Sql,
+  works: Works,
+  meanwhile: (holder: Models, waiting: readonly Promise<unknown>[]) => Promise<unknown> = async () => undefined,
+): Promise<{ [Place in keyof Works]: Awaited<ReturnType<Works[Place]>> }> {
+  let isDone = false;
+  const waiting: Promise<unknown>[] = [];
+  await owner.domain.db.prisma.$transaction(
+    async (holder) => {
+      await holder.$executeRaw(lock);
+      for (const work of works) {
+        const working = work().finally(() => (isDone = true));
+        // Awaited only if the transaction succeeds.
+        working.catch(() => undefined);
+        waiting.push(working);
+        await untilBlocked(owner, waiting.length, () => isDone);
+        if (isDone) throw new Error('the work did not wait for the lock');
+      }
+      await meanwhile(holder, waiting);
+    },
+    { timeout: 20_000 },
+  );
+  return Promise.all(waiting) as ReturnType<typeof inTurn<Works>>;
+}
+
+/** {@link inTurn} for one work. */
 export async function whileBlocked<T>(
   owner: Owner,
   lock: Prisma.Sql,
   work: () => Promise<T>,
   meanwhile: (holder: Models) => Promise<unknown>,
 ): Promise<T> {
-  let isDone = false;
-  const working = await owner.domain.db.prisma.$transaction(
-    async (holder) => {
-      await holder.$executeRaw(lock);
-      const result = work().finally(() => (isDone = true));
-      await untilBlocked(owner, 1, () => isDone);
-      if (isDone) throw new Error('the work did not wait for the lock');
-      await meanwhile(holder);
-      return { result };
-    },
-    { timeout: 20_000 },
-  );
-  return working.result;
+  const [result] = await inTurn(owner, lock, [work], meanwhile);
+  return result;
 }

@@ -2,11 +2,11 @@ import type { Context } from '../../src/context.js';
 import { insertDocument } from '../../src/domain/documents/upload.js';
 import { lockPatient } from '../../src/domain/patients/patients.js';
 import { inCallerTransaction } from '../../src/domain/transactions/transaction.js';
-import { missingFile, patientColumns, type Partner } from './factories.js';
+import { missingFile, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { withoutRequest } from './withoutRequest.js';
 
-// For tests with many patients: calls of the service without HTTP, and rows without dependants.
+// Calls of the service without HTTP.
 
 /** The context of an operation of the tenant's API client, with the clock of the test. */
 export async function callerContext(
@@ -31,24 +31,6 @@ export async function callerContext(
     now,
     realNow: now,
   };
-}
-
-/** Inserts a patient without its event; returns its id. */
-export async function insertPatientRow({ domain }: Harness, { tenantId }: Partner): Promise<string> {
-  const [id, at] = [domain.newId(), domain.now()];
-  await domain.db.prisma.patient.createMany({
-    data: {
-      id,
-      tenantId,
-      ...patientColumns,
-      lastName: id,
-      phone: id.replaceAll(/\D/g, ''),
-      email: `${id}@example.com`,
-      createdAt: at,
-      updatedAt: at,
-    },
-  });
-  return id;
 }
 
 /** Inserts a document as an upload does, without its file; returns its id. */

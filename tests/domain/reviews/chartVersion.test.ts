@@ -1,3 +1,5 @@
+import type { Database } from '../../../src/adapters/database/database.js';
+import { openChart } from '../../../src/domain/reviews/chart.js';
 import { everyCase } from '../../support/everyCase.js';
 import {
   encounterBody,
@@ -10,9 +12,11 @@ import {
 } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
+import { callerContext } from '../../support/patientLives.js';
 import {
   cancelled,
   claim,
+  claimedEncounter,
   completedEncounter,
   deny,
   reviewBody,
@@ -135,4 +139,19 @@ it('submitReview accepts the chartVersion of an unchanged chart, even if contact
   const version = await versionOf();
   await patch({ phone: '5550100999', address: '1 Other Street' })();
   expect((await submit(version)).status).toBe(200);
+});
+
+it('getChart shows the information that its version counts, even if that arrives while the chart is read', async () => {
+  const { encounter_id } = await claimedEncounter(harness, partner);
+  const context = await callerContext(harness, partner, () => harness.clock.now);
+  const inform = () => post(`/encounters/${encounter_id}/information`, { additionalNotes: 'Pregnant.' });
+  const db: Database = {
+    ...context.db,
+    async snapshot(work) {
+      expect((await inform()).status).toBe(200);
+      return context.db.snapshot(work);
+    },
+  };
+  const chart = await openChart({ ...context, db }, encounter_id, { reviewerRef: reviewer });
+  expect(chart.encounter.information).toHaveLength(1);
 });

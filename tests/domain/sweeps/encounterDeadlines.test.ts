@@ -1,9 +1,11 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/sweeps/encounterDeadlines.js';
 import { copyEncounter } from '../../support/copies.js';
 import { encounterBody, newEncounter, newPartner } from '../../support/factories.js';
 import { call, type Answer } from '../../support/http.js';
+import { whileBlocked } from '../../support/lockWaits.js';
 import { openObservedHarness } from '../../support/observedHarness.js';
-import { claimedEncounter, recordOf } from '../../support/reviews.js';
+import { cancelled, claimedEncounter, eventTypesOf, recordOf } from '../../support/reviews.js';
 import { scansOf, statementsOf } from '../../support/statements.js';
 
 type Encounter = Answer['body'];
@@ -63,6 +65,24 @@ it('encounters that the sweep fails to update do not block others, are logged wi
   expect([await sweepAfter(60), failures().length]).toEqual([0, 122]);
   await observer.query('ALTER TABLE encounter DROP CONSTRAINT refuse');
   expect([await sweepAfter(120), failures().length]).toEqual([61, 122]);
+});
+
+it.each([
+  ['claimed', claimedEncounter],
+  ['waiting', newEncounter],
+])('sweeps skip a %s encounter that a request has locked', async (_status, make) => {
+  const encounter = await make(harness, partner);
+  const types = await eventTypesOf(harness, encounter);
+  await whileBlocked(
+    harness,
+    Prisma.sql`SELECT FROM encounter WHERE tenant_id = ${partner.tenantId} AND id = ${encounter.id}::uuid FOR UPDATE`,
+    () => cancelled(harness, partner, encounter),
+    async () => {
+      await lapseDueClaims(inSeconds(31 * day), partner.tenantId);
+      await expireDueEncounters(inSeconds(31 * day), partner.tenantId);
+    },
+  );
+  expect(await eventTypesOf(harness, encounter)).toEqual([...types, 'encounter.cancelled']);
 });
 
 describe('many due encounters', () => {

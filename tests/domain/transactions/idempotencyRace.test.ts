@@ -1,15 +1,13 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import { encounterBody, newPartner } from '../../support/factories.js';
 import { call, type Answer } from '../../support/http.js';
-import { untilBlocked } from '../../support/lockWaits.js';
-import { startObservedHarness } from '../../support/observedHarness.js';
+import { inTurn } from '../../support/lockWaits.js';
+import { openObservedHarness } from '../../support/observedHarness.js';
 import { expectProblem, withoutTable } from '../../support/refusals.js';
 
-const service = await startObservedHarness();
-/** Another session, which takes locks. */
-const { harness, observer: other } = service;
+const { harness, observer: other } = await openObservedHarness();
 const partner = await newPartner(harness);
 const json = await encounterBody(harness, partner);
-afterAll(() => service.close());
 
 const create = (key: string): Promise<Answer> =>
   call(harness, 'POST /encounters', { token: partner.token, json, headers: { 'Idempotency-Key': key } });
@@ -22,33 +20,14 @@ const rows = async (): Promise<number[]> => {
   return [await prisma.encounter.count({ where }), await prisma.idempotencyKey.count({ where }), events];
 };
 const increased = (before: readonly number[], by: number): number[] => before.map((count) => count + by);
-/** Two requests with one key, of which the second waits for the first, while events cannot be written. */
-const waitingPair = (key: string, meanwhile: (first: Promise<Answer>) => Promise<unknown> = async () => undefined) =>
-  whileEventsWait(async () => {
-    const first = create(key);
-    await untilBlocked(harness);
-    const second = create(key);
-    await untilBlocked(harness, 2);
-    await meanwhile(first);
-    return { first, second };
-  });
-
-/** Does the work while every request waits just before it writes its event, after all its other changes. */
-async function whileEventsWait<T>(work: () => Promise<T>): Promise<T> {
-  await other.query('BEGIN');
-  try {
-    await other.query('LOCK TABLE event IN EXCLUSIVE MODE');
-    return await work();
-  } finally {
-    await other.query('ROLLBACK');
-  }
-}
+/** With this lock, requests wait just before they write their event, after all their other changes. */
+const noEvents = Prisma.sql`LOCK TABLE event IN EXCLUSIVE MODE`;
 
 describe('two simultaneous createEncounter requests with one key', () => {
   it('create one encounter, and the second waits for the response of the first', async () => {
     const before = await rows();
-    const answers = await waitingPair('meeting');
-    const [first, second] = [await answers.first, await answers.second];
+    const request = () => create('meeting');
+    const [first, second] = await inTurn(harness, noEvents, [request, request]);
     expect([first.status, isReplayed(first)]).toEqual([201, false]);
     expect([second.status, isReplayed(second), second.body]).toEqual([201, true, first.body]);
     expect(await rows()).toEqual(increased(before, 1));
@@ -75,13 +54,13 @@ describe('two simultaneous createEncounter requests with one key', () => {
 describe('a createEncounter request that fails', () => {
   it('leaves neither effect nor key when its database session dies, and the waiting duplicate creates the encounter', async () => {
     const before = await rows();
-    const answers = await waitingPair('cut', async (first) => {
+    const request = () => create('cut');
+    const [first, second] = await inTurn(harness, noEvents, [request, request], async (_holder, [ended]) => {
       await other.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
         AND wait_event_type = 'Lock' AND wait_event = 'relation'`);
-      await first;
+      await ended;
     });
-    expectProblem(await answers.first, 503, 'dependency_unavailable');
-    const second = await answers.second;
+    expectProblem(first, 503, 'dependency_unavailable');
     expect([second.status, isReplayed(second)]).toEqual([201, false]);
     expect(await rows()).toEqual(increased(before, 1));
     expect(isReplayed(await create('cut'))).toBe(true);
