@@ -57,10 +57,10 @@ export const variables = {
   BASE_URL: origin.optional('Public URL, the same on every server; default `http://HOST:PORT` ([install](install.md))'),
   DATABASE_URL: postgresUrl.optional('PostgreSQL 15 to 18; default: the embedded one ([database](database.md))'),
   DATABASE_OWNER_URL: postgresUrl.optional(
-    'The database for the role that owns the schema, without a pooler; default: the role of the service',
+    'The database by the role that owns the schema, without a pooler; default: that of `DATABASE_URL` owns it',
   ),
   DATABASE_DIRECT_URL: postgresUrl.optional(
-    'The database without a pooler, if `DATABASE_URL` is one in transaction mode ([database](database.md#pooler))',
+    'The database itself, if `DATABASE_URL` is that of a pooler in transaction mode ([database](database.md#pooler))',
   ),
   DATABASE_POOL_SIZE: integer(1, 500).or(10, 'Connections for requests; jobs and webhooks use 13 more'),
   DATA_DIR: text.or('.data', 'Folder of the embedded database, signing keys, stored files and demo credentials'),
@@ -84,7 +84,7 @@ export const variables = {
   VALIDATE_RESPONSES: boolean.or(false, 'Check every response against the contract; always on for sandbox tenants'),
   // Node fires a timer of more than 24 days at once, so the limit is a day.
   DRAIN_TIMEOUT: integer(1, 86_400).or(75, 'Seconds for running requests after SIGTERM; an upload may take 70 seconds'),
-  SHUTDOWN_DELAY: integer(0, 3_600).or(0, 'Seconds after SIGTERM with open port and failing `/readyz`'),
+  SHUTDOWN_DELAY: integer(0, 3_600).or(0, 'Seconds after SIGTERM that accept connections while `/readyz` fails'),
   MIN_FREE_DISK: integer(0, 1_000_000_000).or(512, 'MiB free in `DATA_DIR`; with less, `ces doctor` fails'),
   // Longer than the 60 s of common load balancers: they must close idle connections first.
   KEEP_ALIVE_TIMEOUT: integer(1, 3_600).or(65, "Seconds to keep an idle connection; more than the load balancer's"),

@@ -76,7 +76,7 @@ function codeFilter(): HTMLInputElement {
   return field;
 }
 
-/** Redoc leaves the item of the present section out of sight in a long menu. */
+/** Scrolls the menu to the item of the present section, which Redoc leaves out of sight. */
 function showActive(): void {
   const active = document.querySelector('[data-testid="menu-item-label"][data-active="true"]');
   if (active?.closest('a')?.hash.startsWith('#/section/')) openGuide(true);

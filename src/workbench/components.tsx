@@ -19,7 +19,7 @@ export async function fill(id: string, content: Promise<ComponentChildren>): Pro
   if (shown !== undefined) show(id, shown);
 }
 
-/** The cell of a row by the heading of its column. */
+/** By the heading of a column, the function that makes its cell for a row. */
 type Columns<Row> = Readonly<Record<string, (row: Row) => ComponentChildren>>;
 
 /** A table with a caption, which scrolls if it is too wide; a sentence if there are no rows. */
@@ -43,7 +43,7 @@ export function table<Row extends object>(caption: string, rows: readonly Row[],
   );
 }
 
-/** A button that ignores clicks while the work of its text runs. It is not disabled, because it would lose the focus. */
+/** A button that ignores clicks while the work that its text names runs. Disabled, it would lose the focus. */
 export function Button({ text, work, label }: { text: string; work: () => Promise<unknown>; label?: string }) {
   const [running, setRunning] = useState('');
   const click = async (): Promise<void> => {

@@ -81,7 +81,7 @@ it('provider import names every fault with its line, and imports no provider', a
 });
 
 it.each(['credential', 'deaNumber'])(
-  'provider import warns a live tenant of an active provider without %s',
+  'provider import warns if an active provider of a live tenant has no %s',
   async (member) => {
     const [live, sandbox] = [await newPartner(harness), await newPartner(harness, 'sandbox')];
     const provider = { ...ada, [member]: undefined };

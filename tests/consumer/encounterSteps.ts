@@ -66,7 +66,7 @@ export function encounterSteps(session: Session): void {
       expect(answer.body).toEqual({ ...statusView, order_details: { ...orderDetails, order_no } });
     });
 
-    (hasDocument ? it : it.skip)('is refused an encounter with a document of another patient', async () => {
+    (hasDocument ? it : it.skip)('gets 409 for an encounter with a document of another patient', async () => {
       const { user_id: patientId } = (await call('POST /clients', { json: newPatient() })).body;
       const json = encounter({ patientId, documentIds: [ids.documentId] });
       const answer = await call('POST /encounters', { json, prefer: [409, 'document_patient_mismatch'] });

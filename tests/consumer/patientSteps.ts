@@ -51,7 +51,7 @@ export function patientSteps({ call, ids }: Session): void {
       expect(answer).toMatchObject({ status: 200, body: { data: [], meta: { total: 0 } } });
     });
 
-    it('sends a birth date as it was read in an update only', async () => {
+    it('updates a patient with the birth date as it was read, which a creation refuses', async () => {
       const patch = (dateOfBirth: string) => call(`PATCH /clients/${ids.patientId}`, { json: { dateOfBirth } });
       const { body } = await call(`GET /clients/${ids.patientId}`);
       for (const right of [body.dateOfBirth, body.dateOfBirth.slice(0, 10)]) expectSuccess(await patch(right), 200);

@@ -63,12 +63,12 @@ it('every failure is a problem, alike as application/problem+json and applicatio
   expect(differing.map(({ name }) => name)).toEqual(others);
 });
 
-it('an operation keeps the response that it writes itself', () => {
+it('the completed contract keeps a response that the file of an operation states itself', () => {
   const [upload] = operations.filter(({ operationId }) => operationId === 'uploadPatientDocument');
   const { content } = upload?.responses['401'] ?? {};
   expect(content).toHaveProperty(['application/problem+json', 'examples', 'patient_access_denied']);
 });
 
-it('the contract has no mark that only the completion reads', () => {
+it('the completed contract has no x- mark that only the completion reads', () => {
   expect(JSON.stringify(contract)).not.toMatch(/"x-(problems|responses|event|like)"/);
 });

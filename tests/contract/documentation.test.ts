@@ -154,7 +154,7 @@ it('scripts/production/configuration.md lists exactly the variables of the confi
 });
 
 describe('a number has one value everywhere', () => {
-  it('is 70 s for the duration of an upload in operation and configuration, which is less than DRAIN_TIMEOUT', () => {
+  it('an upload may take 70 s in operation and configuration, which is less than DRAIN_TIMEOUT', () => {
     const { description } = operationOf('uploadPatientDocument');
     expect(/allow\s+for (\d+) seconds/.exec(description)?.[1]).toBe('70');
     const { desc, ...spec } = variables.DRAIN_TIMEOUT;
@@ -162,7 +162,7 @@ describe('a number has one value everywhere', () => {
     expect('default' in spec && spec.default).toBeGreaterThan(70);
   });
 
-  it('is 1 to 255 characters for the length of an Idempotency-Key in each parameter and the problem text', async () => {
+  it('an Idempotency-Key has 1 to 255 characters in each parameter and in the problem text', async () => {
     const keys = operations.flatMap(({ parameters }) => parameters.filter(({ name }) => name === 'Idempotency-Key'));
     const texts = keys.flatMap(({ description, schema }) => [description, JSON.stringify(schema)]);
     const others = [...texts, problems.idempotency_key_invalid.detail].filter(

@@ -47,7 +47,7 @@ describe('checkSchema', () => {
       'UPDATE _prisma_migrations SET finished_at = NULL',
       [unfinished(migrationNames.join(', '))],
     ],
-  ])('calls a schema unknown that records %s, says so, and migrate refuses it', async (_name, change, reasons) => {
+  ])('names %s as the reason for an unknown schema, and migrate refuses it', async (_name, change, reasons) => {
     const url = await database(createTestDatabase);
     await rowsOf(url, change);
     const schema = await checkSchema(url);
@@ -57,14 +57,14 @@ describe('checkSchema', () => {
     await expect(migrate(url)).rejects.toThrow(reason);
   });
 
-  it('calls a schema newer that records a later migration and admits this generation, and migrate changes nothing', async () => {
+  it('calls a schema "newer" if it records a later migration and admits this generation, and migrate changes nothing', async () => {
     const url = await database(createTestDatabase);
     await rowsOf(url, laterMigration);
     expect(await checkSchema(url)).toEqual({ state: 'newer', names: ['20990101000000_later'] });
     expect(await migrate(url)).toEqual([]);
   });
 
-  it('calls a schema unknown that lacks a migration of this build and has a later one', async () => {
+  it('calls a schema "unknown" if it lacks a migration of this build and has a later one', async () => {
     const url = await databaseWith(nextMigrations.slice(1));
     await rowsOf(url, laterMigration);
     expect(await checkSchema(url, nextBuild)).toMatchObject({ state: 'unknown' });

@@ -12,8 +12,8 @@ const service = await bodiesUnderAttack();
 /** JSON, padded with spaces to a size in bytes. */
 const padded = (value: unknown, size: number): string => JSON.stringify(value).padEnd(size, ' ');
 
-describe('the size of a body', () => {
-  it('leads to 413 for a chunked body above 256 KiB, at every operation', () =>
+describe('a body above 256 KiB', () => {
+  it('gets 413 if it is chunked, at every operation', () =>
     service.everyOperation(async (operation) => {
       const [method = '', target = ''] = targetOf(operation).split(' ');
       const required = Object.entries(requiredHeaders(operation));
@@ -23,7 +23,7 @@ describe('the size of a body', () => {
       expect({ status, code: JSON.parse(text).code }).toEqual({ status: 413, code: 'body_too_large' });
     }));
 
-  it('may be exactly 256 KiB', async () => {
+  it('is refused, but one of exactly 256 KiB is accepted', async () => {
     const raw = padded(patientBody({ employer: 'of 256 KiB' }), LIMIT);
     const { status, body } = await service.sendText(operationOf('createPatient'), raw);
     expect(status).toBe(201);
@@ -31,7 +31,7 @@ describe('the size of a body', () => {
     expect(read.body.employer).toBe('of 256 KiB');
   });
 
-  it('leads to 400 for a wrong query, path or Idempotency-Key before the body is read, at every operation', () =>
+  it('gets 400 for a wrong query, path or Idempotency-Key before it is read, at every operation', () =>
     service.everyOperation(async (operation) => {
       const raw = padded({}, LIMIT + 1);
       const large = { token: service.partner.token, raw, headers: { ...jsonType, ...requiredHeaders(operation) } };
@@ -48,7 +48,7 @@ describe('the size of a body', () => {
       expect({ status, code: body.code }).toEqual({ status: 400, code: 'idempotency_key_required' });
     }));
 
-  it('leads to 401 for a missing token before the body is read', async () => {
+  it('gets 401 for a missing token before it is read', async () => {
     const large = { raw: padded({}, LIMIT + 1), headers: jsonType };
     const { status, headers, body } = await call(service.harness, 'POST /clients', large);
     expect([status, body.code, headers.get('Connection')]).toEqual([401, 'token_missing', 'close']);

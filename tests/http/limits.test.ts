@@ -148,7 +148,7 @@ describe('the token endpoint', () => {
     expect([elsewhere.status, leftOf(elsewhere)]).toEqual([200, '"token";r=2']);
   });
 
-  it('counts verifications of certificates by address', async () => {
+  it('verifyCertificate is limited by address, as failed logins are', async () => {
     const verify = (address: string): Promise<Answer> =>
       call(harness, `GET /certificates/nobody.${harness.domain.newId()}`, {
         headers: { 'X-Forwarded-For': `10.0.0.1, ${address}` },

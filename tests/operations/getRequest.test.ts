@@ -48,7 +48,7 @@ describe('getRequest 200', () => {
     });
   });
 
-  it('shows the latest request with an id', async () => {
+  it('shows the latest of several requests with one id', async () => {
     const partner = await newPartner(harness, 'sandbox');
     const headers = { 'X-Request-Id': randomUUID() };
     const answers = [];

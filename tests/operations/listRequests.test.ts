@@ -111,7 +111,7 @@ describe('listRequests 200', () => {
     expect([asked(second), second.body.has_more]).toEqual([['issueToken 200'], false]);
   });
 
-  it('shows a client limited to clinics or pharmacies only its own requests, and no client the operator’s commands', async () => {
+  it('shows a client limited to clinics or pharmacies only its own requests, and shows the operator’s commands to no client', async () => {
     const partner = await newPartner(harness, 'sandbox');
     const clinicId = await newClinic(harness, partner);
     const limited = await newClient(harness, partner.tenantId, permissions, [clinicId]);

@@ -125,7 +125,7 @@ it('every alert names a runbook with its four parts, and every runbook has an al
   );
 });
 
-it('the runbooks name only recorded rates of the rules', () => {
+it('the runbooks name only rates that the alert rules record', () => {
   const recorded = groups.flatMap(({ rules }) => rules.map(({ record }) => record));
   for (const [rate] of runbooks.matchAll(/\bces:\w+:\w+/g)) expect(recorded).toContain(rate);
 });

@@ -136,7 +136,7 @@ describe('Kubernetes', () => {
   });
 });
 
-it('the units permit what V8 calls, and the server, a child of which reports to the watchdog', async () => {
+it('the systemd units permit the system calls of V8, and reports to the watchdog by a child process of the server', async () => {
   const units = await Promise.all(['', '-task@'].map((name) => read(`clinical-encounter${name}.service`)));
   for (const unit of units) expect(unit).toMatch(/^SystemCallFilter=@system-service @pkey$/m);
   expect(units[0]).toMatch(/^WatchdogSec=30\nNotifyAccess=all$/m);

@@ -61,7 +61,7 @@ const keptIn = (files: ReadonlyMap<string, string>): string[] =>
     .flatMap(([name, text]) => (name.startsWith('manifest-') ? (JSON.parse(text) as Manifest).takenAt : []))
     .sort();
 
-it('backup create --keep keeps the promised backups of a year, and no file of another', async () => {
+it('backup create --keep keeps the backups that its rule names through a year, and no file of the others', async () => {
   const { files, store } = memoryStore();
   const all: string[] = [];
   for (let day = 0; day < 365; day += 1) {
@@ -109,6 +109,6 @@ it('work on the files of a backup shows its progress on a terminal', async () =>
   expect(String(screen.read())).toContain('100 % (3 of 3 files)');
 });
 
-it('a backup to a URL is refused, so that no folder of that name is taken for a bucket', async () => {
-  await expect(openBackupStore({} as CliIo, 's3://backups/ces', true)).rejects.toThrow('s3://backups/ces is no folder');
+it('backup create refuses a URL, which would become the name of a local folder', async () => {
+  await expect(openBackupStore({} as CliIo, 's3://backups/ces', true)).rejects.toThrow('s3://backups/ces is a URL.');
 });

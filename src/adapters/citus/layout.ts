@@ -44,9 +44,8 @@ export const SCHEMA_CHANGES = `SET LOCAL citus.multi_shard_modify_mode = 'sequen
 
 /**
  * Puts all tables in their places, with their rows, inside the caller's transaction, which has {@link SCHEMA_CHANGES}.
- * Drops foreign keys and creates them again at the end, because Citus requires both of their tables to be in place; and
- * deferred triggers, which would wait for the end of the transaction with each copied row, and until then keep their tables
- * from being changed.
+ * Drops foreign keys and deferred triggers, and creates them again at the end: Citus needs both tables of a key in
+ * place, and a deferred trigger that awaits the commit blocks changes of its table.
  * @returns the tables that were not in their places
  */
 export async function placeTables(client: Connection): Promise<PlacedTable[]> {

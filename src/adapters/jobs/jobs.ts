@@ -24,7 +24,7 @@ interface JobOptions {
   readonly pause?: number;
 }
 
-/** Seconds until other processes run the job of a process that died; several pauses, so that a slow one keeps its job. */
+/** Seconds until other processes run the job of a process that died; several times `pause`, to spare a slow process. */
 const LEASE = 30;
 /** Maximum of seconds until a failed job runs again. */
 const RETRY = 300;

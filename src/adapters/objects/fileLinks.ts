@@ -10,7 +10,7 @@ export type FileLinks = ReturnType<typeof createFileLinks>;
  * @param baseUrl the service's public address without a final slash; read for each link
  */
 export const createFileLinks = (keys: SigningKeys, baseUrl: () => string) => ({
-  /** Proxies log links, so the file's name, which may be health data, is not in it. */
+  /** Keep the file's name, which may be health data, out of the link: proxies log links. */
   async sign(key: string, expiresAt: Date): Promise<string> {
     const [newest] = await keys.current();
     const claims = { key, exp: secondsOf(expiresAt) };

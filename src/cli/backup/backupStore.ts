@@ -22,7 +22,7 @@ export interface BackupStore {
 
 /** Opens the folder of a backup. @param create create the folder, readable for its owner only @throws Error for a URL */
 export async function openBackupStore({ screen }: CliIo, folder: string, create = false): Promise<BackupStore> {
-  if (folder.includes('://')) throw new Error(`${folder} is no folder. Copy a folder there after "ces backup verify".`);
+  if (folder.includes('://')) throw new Error(`${folder} is a URL. Back up to a folder, then copy that to the URL.`);
   const objects = filesIn(resolve(folder));
   const told = (cause: unknown): never => {
     throw new Error(`${folder} cannot be used: ${reasonOf(cause)}`, { cause });

@@ -131,7 +131,7 @@ function addCompletion(backup: Command, terminal: CliIo): void {
     });
 }
 
-/** Does the steps that follow the restore of the rows. @returns the listed patients who are not erased */
+/** Migrates, skips the numbers that may have been assigned since the backup, and finds the erasures to repeat. */
 async function afterRows(
   terminal: CliIo,
   database: ServiceDatabase,

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 
-/** How many days, weeks and months keep their last backup. */
+/** Of how many days, weeks and months the last backup is kept. */
 export type Keep = readonly (readonly [unit: Unit, count: number])[];
 
 type Unit = keyof typeof periods;

@@ -110,7 +110,7 @@ export async function assertBackupOf(store: BackupStore, database: string): Prom
 
 /**
  * Completes a backup: replaces the manifest, then removes files that no manifest names any longer.
- * @param keep which backups to keep; undefined = keep all earlier ones with `--keep`, but let the next replace this one
+ * @param keep which backups to keep; undefined = all that `--keep` kept, and this one only until the next backup
  */
 export async function writeManifest(store: BackupStore, manifest: Manifest, keep?: Keep): Promise<void> {
   if (keep) await store.write(dated(manifest.takenAt), bodyOf(JSON.stringify(manifest, null, 1)));

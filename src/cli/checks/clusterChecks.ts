@@ -5,6 +5,7 @@ import { PROGRAM } from '../command.js';
 import { failure, ok, warning, type Result } from './check.js';
 
 const HANDBOOK = 'scripts/production/scale.md#citus';
+const ACTIVATE = `Start them, then run SELECT citus_activate_node(…) on the coordinator (${HANDBOOK}).`;
 
 /** The checks of a Citus cluster; a single `ok` if the database is not on one. */
 export function clusterResults(url: string): Promise<Result[]> {
@@ -15,7 +16,7 @@ export function clusterResults(url: string): Promise<Result[]> {
     const faults = await layoutFaults(client);
     const { isRebalancing, prepared, unremoved } = await leftovers(client);
     const results = [
-      ...(inactive.length > 0 ? [failure(`Nodes are not active: ${inactive.join(', ')}.`, `See ${HANDBOOK}.`)] : []),
+      ...(inactive.length > 0 ? [failure(`Nodes are not active: ${inactive.join(', ')}.`, ACTIVATE)] : []),
       ...faults.map((fault) => failure(fault, `Run "${PROGRAM} citus layout", or move the shards (${HANDBOOK}).`)),
       ...prepared.map(({ name, count }) =>
         warning(

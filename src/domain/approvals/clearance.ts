@@ -164,8 +164,8 @@ type OfTreatment = Pick<EncounterTreatment, 'productId'>;
 type DecidedRow = LatestDecision & Source & OfTreatment & Pick<Encounter, 'factsVersion'>;
 
 /**
- * The latest decision about each treatment of a patient at a clinic, and the latest request for it that is open at a
- * time. An index finds each, however many there are.
+ * For each treatment, the latest decision about it for the patient at the clinic, and the latest encounter that asks
+ * for it and is open at `at`. Each is found by an index, so that a long history does not slow this down.
  */
 export async function latestDecisions(
   { db, caller }: Pick<ReadContext, 'db' | 'caller'>,

@@ -59,7 +59,7 @@ export async function ordersToStop({ db, caller }: LookupContext, recall: Recall
   return orders.map(({ orderNo }) => orderNo);
 }
 
-/** Stops lines of an order for the operator: those that have not left are held, those that have are recalled. */
+/** Stops lines of an order for the operator: holds those that have not shipped, and recalls those that have. */
 export const stopLines = (context: CallerContext, orderNo: string, recall: Recall): Promise<OrderRecord> =>
   orderCommand(context, orderNo, (state, at) => decideStop(state, recall, at));
 

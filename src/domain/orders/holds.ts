@@ -7,12 +7,12 @@ import { orderSubject, statusEvents, type OrderRecord } from './orders.js';
 
 type HoldReason = NonNullable<OrderLine['holdReason']>;
 
-/** Whether a line is on its way or has arrived: it can be recalled, but not held. */
+/** Whether a line has shipped, even if it has arrived: then it can be recalled, but not held. */
 const hasLeft = ({ status }: OrderLine): boolean => status === 'shipped' || status === 'delivered';
 
 /**
  * Holds lines, which cannot be undone (R-190): from now on, or from the end of their approval if that has passed. Lines
- * that are already held or cancelled, and lines that have left, stay.
+ * that are already held, cancelled or shipped do not change.
  */
 export function held(
   order: OrderRecord,
@@ -37,7 +37,7 @@ export function held(
   return { state: changed, events };
 }
 
-/** Recalls lines that have left: their pharmacy must be told. */
+/** Recalls lines that have shipped, and tells their pharmacy by an event. */
 export function recalled(
   order: OrderRecord,
   isMeant: (line: OrderLine) => boolean,
@@ -51,7 +51,7 @@ export function recalled(
   return { state: { ...order, updatedAt: now, lines: changed }, events };
 }
 
-/** Holds those of the lines that have not left. Recalls the others, unless their approval was only superseded. */
+/** Holds the lines that have not shipped. Recalls the others, unless their approval was only superseded. */
 export function stopped(
   order: OrderRecord,
   isMeant: (line: OrderLine) => boolean,

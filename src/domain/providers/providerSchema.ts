@@ -49,7 +49,7 @@ export const providerSchema = {
             type: ['string', 'null'],
             default: null,
             pattern: '^[A-Z][A-Z9]\\d{7}$',
-            description: 'must be a DEA number of two capitals and seven digits',
+            description: 'must be a DEA number: a capital letter, a second one or 9, and seven digits',
           },
           isActive: { type: 'boolean', default: true },
           licenses: { type: 'array', items: license },

@@ -75,7 +75,7 @@ async function readChart(context: ModelContext, encounter: DetailedEncounter) {
   };
 }
 
-/** The documents that the encounter names, then the patient's others, which are not withdrawn. */
+/** The documents that the encounter names, then the patient's other documents that are not withdrawn. */
 async function patientDocuments(prisma: Models, { tenantId, patientId, documents }: DetailedEncounter) {
   const ids = documents.map(({ documentId }) => documentId);
   const where = { tenantId, patientId };

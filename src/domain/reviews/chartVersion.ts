@@ -95,7 +95,7 @@ export function changedParts(
     ...(supplies === marks.supplies && treatments === marks.treatments ? [] : (['treatments'] as const)),
     ...(duplicates === marks.duplicates ? [] : (['patient'] as const)),
   ];
-  // Refuse a version that this service did not make, although no part differs: `changed` must name one.
+  // A version that this service did not make can match in every part. Refuse it, too, with a part in `changed`.
   if (differing.length === 0 && facts !== marks.facts) return ['patient'];
   return [...new Set<ChartPart>(differing)];
 }

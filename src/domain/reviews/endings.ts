@@ -14,9 +14,9 @@ type End =
   | { readonly reason: 'revoked'; readonly revokedBy: string; readonly revocationReason: string };
 
 /**
- * Ends the approvals of these treatments of an encounter (R-82, R-83). Lines of its orders that have not left are held;
- * after a revocation, those that have left are recalled (R-190, R-193). An item ends when none of its treatments is
- * approved. The version of the encounter stays.
+ * Ends the approvals of these treatments of an encounter (R-82, R-83). Holds the lines of its orders that have not
+ * shipped; after a revocation, recalls the others (R-190, R-193). An item ends when none of its treatments is approved.
+ * The version of the encounter stays.
  * @param by the encounter in which the provider decided
  */
 export function endApprovals<E extends DecidedEncounter>(

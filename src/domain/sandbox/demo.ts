@@ -18,7 +18,7 @@ const demoTenants = [
   { id: 'harbor', name: 'Harbor Wellness', catalog: 'prisma/demo/harbor.json' },
 ] as const;
 
-/** Creates the demo tenants, each with a partner's API client. Returns no credentials of existing ones, which stay. */
+/** Creates the missing demo tenants, each with a partner's API client. @returns the credentials of the created ones */
 export async function createDemo(context: DomainContext, store: FixtureStore): Promise<DemoTenant[]> {
   const existing = new Set((await listTenants(context)).map(({ id }) => id));
   const created: DemoTenant[] = [];

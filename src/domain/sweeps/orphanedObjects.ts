@@ -53,7 +53,7 @@ async function withoutRow({ db }: DomainContext, keys: readonly string[]): Promi
   const rows = await db.everyTenant.rows<{ name: string }>`
     SELECT blob_path AS name FROM document WHERE blob_path = ANY (${keys}::text[])
     UNION ALL SELECT id FROM tenant WHERE id = ANY (${[...new Set(keys.map(tenantOf))]}::text[])`;
-  // A key has a slash, and the id of a tenant has none. Keys of no known tenant stay.
+  // One set holds keys and tenants: only keys have a slash. Keep the keys of unknown tenants.
   const found = new Set(rows.map(({ name }) => name));
   return keys.filter((key) => !found.has(key) && found.has(tenantOf(key)));
 }

@@ -31,7 +31,7 @@ export function purgeExchanges(context: BackgroundContext): Promise<number> {
   );
 }
 
-/** Deletes events after 30 days, up to the first younger one: without gaps, late readers notice the purge. */
+/** Deletes events older than 30 days, up to the first younger one: a gap would hide the purge from readers. */
 export function purgeEvents(context: BackgroundContext): Promise<number> {
   const purgeSome = (tenantId: string): Promise<number> =>
     inTransaction(context, async ({ db }) => {

@@ -57,7 +57,7 @@ const LEASE_SECONDS = 30;
 const SHOWN_ATTEMPTS = 20;
 /** Milliseconds of failures without a success after which an endpoint is disabled (R-132). */
 const MAX_FAILING_MS = 5 * 24 * 3_600_000;
-/** Milliseconds: longer than the longest delay between two attempts. */
+/** A failure this many milliseconds after the previous one begins a new period; longer than the longest retry delay. */
 const LONGEST_SILENCE_MS = 29 * 3_600_000;
 
 /** A tenant with endpoints to serve. `aheadMs`: milliseconds that its clock is ahead of real time. */
@@ -182,7 +182,7 @@ async function record(
   const now = context.now();
   const isSuccess = outcomes.some(({ status }) => status === 'delivered');
   const isFailure = outcomes.some(({ status }) => status !== 'delivered');
-  // Count the period of failure from now if the last failure was long ago.
+  // A failure long after the previous one begins a new period of failure.
   const isAnew = now.getTime() - (endpoint.lastFailureAt?.getTime() ?? 0) > LONGEST_SILENCE_MS;
   const failingSince = isSuccess || !isFailure ? null : isAnew ? now : (endpoint.failingSince ?? now);
   const isGone = outcomes.some(({ attempt: { httpStatus } }) => httpStatus === 410);

@@ -87,7 +87,7 @@ const FOR_TOOLS = { 'Access-Control-Allow-Origin': '*' };
 const CONTRACT = 'openapi.json';
 const CLIENT = 'clinical-encounter-client.tgz';
 
-/** The name of a file under which its content never changes, in addition to that of the latest one. */
+/** The file's name with the version: its content never changes, while the plain name leads to the latest version. */
 const versioned = (name: string): string => name.replace(/(?=\.\w+$)/, `-${version}`);
 
 /** A file that `make build` wrote. */

@@ -8,7 +8,7 @@ const ENCODINGS = ['br', 'gzip', 'identity'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
 /**
- * Sends a document in the smallest encoding that the reader accepts, or 304 if the reader has it. Keeps one copy.
+ * Sends a document in the smallest encoding that the reader accepts, or 304 if the reader has it. Keeps it in memory.
  * @param type the media type, or a file extension that has one
  * @param encodings in which it is sent, smallest first
  */

@@ -16,7 +16,7 @@ it('a payment is refused when every line is held or cancelled, and the problem n
   expect(refusalOf(() => life.pay(0, '1.00'))).toEqual(['approval_ended', '#/lines/0', '#/lines/2']);
 });
 
-it('a cancelled line is skipped by a report that names no treatment when the other lines are held', () => {
+it('recordFulfilment without treatments answers approval_ended about the held lines, and skips the cancelled one', () => {
   const life = heldAndCancelled();
   expect(refusalOf(() => life.fulfil(0, 'accepted'))).toEqual(['approval_ended', '#/lines/0', '#/lines/2']);
   life.fulfil(0, 'cancelled');
@@ -24,7 +24,7 @@ it('a cancelled line is skipped by a report that names no treatment when the oth
   expect(problemOf(() => life.fulfil(0, 'accepted'))?.extra).toEqual({ current_status: 'cancelled' });
 });
 
-it('a cancelled line is not called held by dispensing, which needs a line that is neither', async () => {
+it('getDispensing answers approval_ended about the held lines, and invalid_state if every line is cancelled', async () => {
   const dispensed = (life: Life) => dispense({} as never, life.order(0));
   const errors = [{ pointer: '#/lines/0' }, { pointer: '#/lines/2' }];
   const life = heldAndCancelled();

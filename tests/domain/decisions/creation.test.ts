@@ -168,7 +168,7 @@ describe('the limits of a treatment', () => {
     expect(problemOf(() => world.request(['old'], {}, zoneless))).toBeUndefined();
   });
 
-  it('need a guardian under 18 only', () => {
+  it('require a guardian for patients under 18 only', () => {
     const minor = { dateOfBirth: '2009-01-01' };
     expect(refusalOf(() => create(withPatient(minor)))).toEqual(['guardian_required', '#/patientId']);
     expect(problemOf(() => create(withPatient({ ...minor, hasGuardian: true })))).toBeUndefined();

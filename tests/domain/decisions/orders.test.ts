@@ -97,7 +97,7 @@ describe('a line of an order', () => {
     }
   });
 
-  it('changes only together with all named lines, or with all free lines if the report names none', () => {
+  it('changes only together with all lines that the report names, or with all that are neither held nor cancelled if it names none', () => {
     const life = approved();
     life.pay(0);
     const steps = () => life.order(0).lines.map(({ status }) => status);

@@ -166,7 +166,7 @@ describe('an approval, but no denial, is refused', () => {
   const set = (life: Life, changes: object) => void life.catalog.set('botox', { ...catalog[0], ...changes });
   const patient = (life: Life, changes: object) => void (life.patient = { ...life.patient, ...changes });
 
-  it('only for the limits of approved treatments, not of declined ones', () => {
+  it('unless it declines the treatment that is not permitted', () => {
     const life = claimed();
     set(life, { minAge: 99 });
     life.decide(0, () => ({ decision: 'approved' }), {
@@ -175,7 +175,7 @@ describe('an approval, but no denial, is refused', () => {
     expect(life.encounters[0]?.status).toBe('completed');
   });
 
-  it('with the decision of the treatment that is not permitted', () => {
+  it('with a pointer to the decision about the treatment that is not permitted', () => {
     const life = claimed();
     set(life, { minAge: 99 });
     const approve = { decisions: [weight, of('toxins')] };

@@ -22,7 +22,7 @@ const create = ({ token }: Partner, json: object): Promise<Answer> =>
 const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));
 
-it('the number of an encounter starts at 101000, as that of an order does, above those of the sandbox fixtures', async () => {
+it('the numbers of encounters and orders start at 101000, above those of the sandbox fixtures', async () => {
   const first = await create(partner, await encounterBody(harness, partner));
   expect(first.body).toMatchObject({ encounter_id: 101_000, gfe_no: 'GFE-101000' });
   expect(await reviewed(harness, partner, first.body)).toMatchObject({ order_no: 'ORD-101000' });

@@ -65,7 +65,7 @@ it.each(Object.keys(presets) as Preset[])(
   },
 );
 
-it('a client that is limited to pharmacies gets only the orders with lines of these, by feed and by webhook', async () => {
+it('a client that is limited to pharmacies gets only events of orders that have a line of these pharmacies, by feed and by webhook', async () => {
   const { tenantId } = await newPartner(harness);
   const [own, other] = [domain.newId(), domain.newId()];
   const client = await newPharmacyClient(harness, { tenantId }, own);
@@ -77,7 +77,7 @@ it('a client that is limited to pharmacies gets only the orders with lines of th
   expect(await deliveredTypes(client, id)).toEqual(['order.paid']);
 });
 
-it('a page that hides an event of another client says that more events follow', async () => {
+it('a page that hides an event of another client says has_more, so that a reader finds the events behind it', async () => {
   const { tenantId } = await newPartner(harness);
   const client = await newClient(harness, tenantId);
   const hidden = { tenantId, clinicId: null, apiClientId: domain.newId() };
