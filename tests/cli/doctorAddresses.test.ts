@@ -20,13 +20,13 @@ const oldTenant = async (): Promise<unknown> => {
   return sql(`UPDATE tenant SET created_at = now() - interval '3 days' WHERE id = 'old'`);
 };
 const removeOldTenant = () => sql(`DELETE FROM tenant WHERE id = 'old'`);
-const broken: Broken[] = [
+const failures: Broken[] = [
   [
     'extensions that someone dropped',
     'search extensions',
-    'failure',
     /lacks the extensions btree_gin/,
     /CREATE EXTENSION btree_gin/,
+    {},
     {
       prepare: () =>
         sql(
@@ -38,17 +38,17 @@ const broken: Broken[] = [
   [
     'live data without a backup',
     'backup',
-    'failure',
     /^There is no backup\.$/,
     /ces backup create/,
+    {},
     { prepare: oldTenant, undo: removeOldTenant },
   ],
   [
     'a backup that is three days old',
     'backup',
-    'failure',
     /^The last backup is 72 h old\.$/,
     /ces backup create/,
+    {},
     {
       prepare: async () => {
         await oldTenant();
@@ -68,47 +68,42 @@ const broken: Broken[] = [
   [
     'an owner with a wrong password',
     'owner',
-    'failure',
     /password authentication failed/,
     /DATABASE_OWNER_URL/,
-    { environment: { DATABASE_OWNER_URL: addressWith({ password: 'wrong-4711' }) } },
+    { DATABASE_OWNER_URL: addressWith({ password: 'wrong-4711' }) },
   ],
   [
     'an owner who owns nothing',
     'owner',
-    'failure',
     /does not own the schema/,
     /database\.md#roles/,
-    { environment: { DATABASE_OWNER_URL: database.serviceUrl } },
+    { DATABASE_OWNER_URL: database.serviceUrl },
   ],
   [
     'an owner of another database',
     'owner',
-    'failure',
     /lead to different databases/,
     /DATABASE_OWNER_URL/,
-    { environment: { DATABASE_OWNER_URL: adminUrl() } },
+    { DATABASE_OWNER_URL: adminUrl() },
   ],
   [
     'a pooler that is down',
     'pooler',
-    'failure',
     /ECONNREFUSED/,
     /Start the pooler/,
-    { environment: { DATABASE_URL: addressWith({ port: String(unused) }), DATABASE_DIRECT_URL: database.serviceUrl } },
+    { DATABASE_URL: addressWith({ port: String(unused) }), DATABASE_DIRECT_URL: database.serviceUrl },
   ],
   [
     'a database behind the pooler that is down',
     'database',
-    'failure',
     /ECONNREFUSED/,
     /DATABASE_DIRECT_URL/,
-    { environment: { DATABASE_DIRECT_URL: addressWith({ port: String(unused) }) } },
+    { DATABASE_DIRECT_URL: addressWith({ port: String(unused) }) },
   ],
 ];
 
 describe('doctor', () => {
-  it.each(broken)('reports %s with its remedy', (...row) => expectFound(installation, row));
+  it.each(failures)('reports %s with its remedy', (...row) => expectFound(installation, 'failure', row));
 
   it('reports only the pending migrations before the first one', async () => {
     const empty = await createEmptyDatabase();
@@ -158,17 +153,10 @@ describe('doctor', () => {
       /connect_query=/,
       /connect_query/,
     ],
-  ] as const)('reports %s', async (_name, environment, query, check, message, remedy) => {
+  ] as const)('reports %s', async (title, environment, query, check, message, remedy) => {
     const pooler = await startPgBouncer(adminUrl(), query);
     const change = { ...environment, DATABASE_URL: through(database.serviceUrl, pooler) };
-    await expectFound(installation, [
-      '',
-      check,
-      'failure',
-      message,
-      remedy,
-      { environment: change, undo: pooler.close },
-    ]);
+    await expectFound(installation, 'failure', [title, check, message, remedy, change, { undo: pooler.close }]);
   });
 
   it('reports a pooler that leads to another database, and accepts one that leads to the same database', async () => {

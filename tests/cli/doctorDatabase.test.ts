@@ -34,93 +34,55 @@ const record = (migration: string, finishedAt: string) => ({
       VALUES (gen_random_uuid(), 'x', ${finishedAt}, '${migration}')`),
   undo: () => sql(`DELETE FROM _prisma_migrations WHERE checksum = 'x'`),
 });
-const broken: Broken[] = [
+const failures: Broken[] = [
   [
     'a database that is down',
     'database',
-    'failure',
     /skipped: connect ECONNREFUSED/,
     /Start PostgreSQL/,
-    { environment: address({ port: String(unused) }) },
+    address({ port: String(unused) }),
   ],
   [
     'a wrong password',
     'database',
-    'failure',
     /password authentication failed/,
     /DATABASE_URL/,
-    { environment: address({ password: 'wrong-4711' }) },
+    address({ password: 'wrong-4711' }),
   ],
-  [
-    'a missing database',
-    'database',
-    'failure',
-    /does not exist/,
-    /DATABASE_URL/,
-    { environment: address({ pathname: '/missing' }) },
-  ],
-  [
-    'a remote database without sslmode',
-    'database',
-    'failure',
-    /must say sslmode/,
-    /sslmode/,
-    { environment: address({ host: 'db.example' }) },
-  ],
-  [
-    'a remote database in plain text',
-    'encryption',
-    'warning',
-    /plain text/,
-    /sslmode=verify-full/,
-    { environment: address({ hostname: '127.1', search: '?sslmode=disable' }) },
-  ],
+  ['a missing database', 'database', /does not exist/, /DATABASE_URL/, address({ pathname: '/missing' })],
+  ['a remote database without sslmode', 'database', /must say sslmode/, /sslmode/, address({ host: 'db.example' })],
   [
     'read-only sessions',
     'primary',
-    'failure',
     /read-only/,
     /default_transaction_read_only/,
+    {},
     setting('default_transaction_read_only = on'),
   ],
   [
     'logged values',
     'database log',
-    'failure',
     /log_parameter_max_length = -1, log_error_verbosity = terse/,
     /log_parameter_max_length = 0/,
+    {},
     setting('log_parameter_max_length = -1'),
   ],
   [
     'verbose errors',
     'database log',
-    'failure',
     /log_error_verbosity = default/,
     /terse/,
+    {},
     setting(`log_error_verbosity = 'default'`),
   ],
-  [
-    'a pool that is too large',
-    'connections',
-    'failure',
-    /^1 × .* = 513 of/,
-    /max_connections/,
-    { environment: { DATABASE_POOL_SIZE: '500' } },
-  ],
-  [
-    'too many servers',
-    'connections',
-    'failure',
-    /^40 × .* = 920 of/,
-    /DATABASE_POOL_SIZE/,
-    { options: ['--servers', '40'] },
-  ],
+  ['a pool that is too large', 'connections', /^1 × .* = 513 of/, /max_connections/, { DATABASE_POOL_SIZE: '500' }],
+  ['too many servers', 'connections', /^40 × .* = 920 of/, /DATABASE_POOL_SIZE/, {}, { options: ['--servers', '40'] }],
   [
     'a pending migration',
     'migrations',
-    'failure',
     new RegExp(`^Pending: ${lastMigration}`),
     /ces migrate/,
+    {},
     {
       prepare: () =>
         sql(`UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = '${lastMigration}'`),
@@ -128,38 +90,40 @@ const broken: Broken[] = [
     },
   ],
   [
-    'a newer schema that supports this build',
-    'migrations',
-    'warning',
-    /newer than this build.*99990101_later/,
-    /Update this server/,
-    record('99990101_later', 'now()'),
-  ],
-  [
-    'a role that owns the schema',
-    'role',
-    'warning',
-    /may change the schema/,
-    /a separate role/,
-    { environment: { DATABASE_URL: database.url } },
-  ],
-  [
     'a role that lacks a right',
     'role',
-    'failure',
     /lacks rights on webhook_inbox\./,
     /ces migrate.*DATABASE_OWNER_URL/,
+    {},
     {
       prepare: () => sql(`REVOKE DELETE ON webhook_inbox FROM ces_test_service`),
       undo: () => sql(`GRANT DELETE ON webhook_inbox TO ces_test_service`),
     },
   ],
+];
+const warnings: Broken[] = [
+  [
+    'a remote database in plain text',
+    'encryption',
+    /plain text/,
+    /sslmode=verify-full/,
+    address({ hostname: '127.1', search: '?sslmode=disable' }),
+  ],
+  [
+    'a newer schema that supports this build',
+    'migrations',
+    /newer than this build.*99990101_later/,
+    /Update this server/,
+    {},
+    record('99990101_later', 'now()'),
+  ],
+  ['a role that owns the schema', 'role', /may change the schema/, /a separate role/, { DATABASE_URL: database.url }],
   [
     'a provider of a live tenant without credential and DEA number',
     'providers',
-    'warning',
     /^1 active provider lacks a credential or a DEA number/,
     /ces provider import/,
+    {},
     {
       prepare: async () => {
         const { id } = await createTenant(systemContext(harness.domain.db), { name: 'Live', mode: 'live' });
@@ -172,17 +136,17 @@ const broken: Broken[] = [
   [
     'a job that is late',
     'jobs',
-    'warning',
     /^1 jobs are due, the oldest for 6\d\d s/,
     /Start a server/,
+    {},
     addJob(`false, now() - interval '10 minutes'`),
   ],
   [
     'rows of the audit without checkpoint',
     'audit',
-    'warning',
     /^Rows of the audit have waited for a checkpoint for 36\d\d s/,
     /Start a server/,
+    {},
     {
       prepare: () => auditRecorder(harness.domain)(auditRow({ at: new Date(Date.now() - 3_600_000) })),
       undo: () => addCheckpoints({ ...systemContext(harness.domain.db), log: harness.domain.log }),
@@ -216,5 +180,7 @@ describe('doctor', () => {
     ]);
   });
 
-  it.each(broken)('reports %s with its remedy', (...row) => expectFound(installation, row));
+  it.each(failures)('reports %s with its remedy', (...row) => expectFound(installation, 'failure', row));
+
+  it.each(warnings)('warns of %s, with its remedy', (...row) => expectFound(installation, 'warning', row));
 });

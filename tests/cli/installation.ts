@@ -11,22 +11,23 @@ interface Finding {
   readonly remedy: string | null;
 }
 
-/** A way to break an installation, and to repair it. */
-export interface Damage {
-  readonly environment?: Readonly<Record<string, string>>;
+type Environment = Readonly<Record<string, string>>;
+
+/** Ways to break an installation, and to repair it, other than its environment. */
+interface Steps {
   readonly options?: readonly string[];
   readonly prepare?: () => Promise<unknown>;
   readonly undo?: () => Promise<unknown>;
 }
 
-/** A broken installation, and the finding of `doctor` that it must cause. */
+/** The finding of `doctor` that a broken installation must cause, and what breaks it. */
 export type Broken = readonly [
   title: string,
   check: string,
-  level: Finding['level'],
   message: RegExp,
   remedy: RegExp,
-  damage: Damage,
+  environment: Environment,
+  steps?: Steps,
 ];
 
 /** A good installation for the tests of a file. */
@@ -34,7 +35,7 @@ export interface Installation {
   readonly database: TestDatabase;
   readonly harness: Harness;
   readonly clamd: FakeClamd;
-  readonly environment: Readonly<Record<string, string>>;
+  readonly environment: Environment;
   close(): Promise<void>;
 }
 
@@ -59,7 +60,7 @@ export async function openInstallation(): Promise<Installation> {
 /** Runs `doctor --json` on an installation with these changes. */
 export async function examine(
   { environment }: Pick<Installation, 'environment'>,
-  change: Damage['environment'] = {},
+  change: Environment = {},
   options: readonly string[] = [],
 ) {
   const { code, stdout, stderr } = await runProgram({ ...environment, ...change }, 'doctor', '--json', ...options);
@@ -68,8 +69,8 @@ export async function examine(
 }
 
 /** Expects that `doctor` finds this fault with its remedy, no other fault, and prints no secret (`4711`). */
-export async function expectFound(installation: Installation, broken: Broken): Promise<void> {
-  const [, check, level, message, remedy, { environment, options, prepare, undo }] = broken;
+export async function expectFound(installation: Installation, level: Finding['level'], broken: Broken): Promise<void> {
+  const [, check, message, remedy, environment, { options, prepare, undo } = {}] = broken;
   await prepare?.();
   const examined = async () => {
     try {
