@@ -105,7 +105,7 @@ const failures: Broken[] = [
 describe('doctor', () => {
   it.each(failures)('reports %s with its remedy', (...row) => expectFound(installation, 'failure', row));
 
-  it('reports only the pending migrations before the first one', async () => {
+  it('reports only the pending migrations of an empty database', async () => {
     const empty = await createEmptyDatabase();
     const { code, faults } = await examine(installation, { DATABASE_URL: empty.url });
     await empty.drop();

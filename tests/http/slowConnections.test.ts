@@ -94,7 +94,7 @@ describe('a half-closed connection', () => {
     expect(await answersTo('')).toEqual([]);
   });
 
-  it('gets 400 when it ends in its headers or its body', async () => {
+  it('gets 400 when it ends in the middle of its headers or its body', async () => {
     for (const start of [head, slowPost(100)]) await expectRefused(await halfClosed(start), 400);
   });
 });

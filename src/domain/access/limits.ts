@@ -23,8 +23,8 @@ export function within(
 }
 
 /**
- * The conditions on a list's clinics: those that the caller may see or, of these, the one that it asks for. A single clinic
- * becomes an equality, with which an index gives the list's order.
+ * The conditions on a list's clinics: those that the caller may see, or the one that it asks for if it may see it. A
+ * single clinic becomes an equality, with which an index gives the list's order.
  */
 export function atClinics(context: Pick<Context, 'caller'>, column: Prisma.Sql, asked?: string): Prisma.Sql[] {
   const { allowedClinicIds } = context.caller;

@@ -55,7 +55,7 @@ export async function listRenewals(
     [Prisma.sql`true`, ...atClinics(context, Prisma.sql`item.clinic_id`, clinicId)],
     ' AND ',
   );
-  // Bound the index scan by the last beginning of the day on earth, then compare each row with its clinic's beginning.
+  // Bound the index scan by the day's beginning in the westernmost zone, then compare each row with its clinic's.
   const daysEnd = new Date(comparableInstant(`${expiring_before}T00:00:00Z`).getTime() + WESTERNMOST_MS);
   const found = await context.db.of(tenantId).rows<RenewalRow>`
     SELECT item.id, item.category_id AS "categoryId", item.subcategory_id AS "subcategoryId",

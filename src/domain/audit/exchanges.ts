@@ -14,7 +14,7 @@ interface Exchange extends Pick<SandboxExchange, Exclude<keyof SandboxExchange, 
   readonly responseBody: unknown;
 }
 
-/** Keeps a request of a sandbox with its response. The latest one with an id replaces an earlier one. */
+/** Keeps a request of a sandbox with its response. A later request with the same id replaces it. */
 export async function keepExchange({ db }: Pick<DomainContext, 'db'>, exchange: Exchange): Promise<void> {
   const { tenantId, target, requestBody, responseBody, ...others } = exchange;
   if (others.requestId.startsWith(UNKEPT)) return;

@@ -17,7 +17,7 @@ const MAX_WAIT_MS = 5;
 /** Maximum of concurrent batches: a hanging commit blocks neither the other batches nor all connections. */
 const MAX_BATCHES = 3;
 
-/** Records rows, those of each tenant apart, so that no tenant waits for another one's lock. */
+/** Records each tenant's rows separately, so that no tenant waits for another one's lock. */
 export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
   const recorders = new Map<string, RecordAudit>();
   return (row) => {

@@ -27,7 +27,7 @@ const shownTo = (context: ModelContext, order: OrderRecord): OrderRecord =>
 
 const inTime = [{ createdAt: 'asc' }, { id: 'asc' }] as const;
 
-/** Finds orders of the tenant with their parts, each in their order. */
+/** Finds orders of the tenant with their lines by position, and their payments and refunds by time. */
 async function findOrders({ db, caller }: ModelContext, where: Prisma.OrderWhereInput): Promise<OrderRecord[]> {
   const { tenantId } = caller;
   const found = await db.prisma.order.findMany({

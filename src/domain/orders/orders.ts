@@ -160,7 +160,7 @@ export function ofPharmacies({ caller }: Pick<Moment, 'caller'>, order: OrderRec
 }
 
 /**
- * Reads a tenant's orders with their parts in one round trip; those of one encounter are in their order.
+ * Reads a tenant's orders with their parts in one round trip; the orders are sorted by position in their encounter.
  * @param where a condition on the orders, without that on the tenant
  * @param lock locks the orders by id
  */

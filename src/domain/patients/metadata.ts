@@ -7,8 +7,8 @@ const DEEPEST = 5;
 export function checkMetadata(metadata: object): void {
   if (!isWithin(metadata, DEEPEST)) throw refusal('maxDepth', `must be at most ${DEEPEST} levels deep`);
   const text = JSON.stringify(metadata);
-  if (Buffer.byteLength(text) > MAX_BYTES) throw refusal('maxBytes', 'must have at most 16 KiB');
-  if (/(^|[^\\])(\\\\)*\\u0000/.test(text)) throw refusal('pattern', 'must not have a NUL character');
+  if (Buffer.byteLength(text) > MAX_BYTES) throw refusal('maxBytes', 'must not exceed 16 KiB');
+  if (/(^|[^\\])(\\\\)*\\u0000/.test(text)) throw refusal('pattern', 'must not contain a NUL character (U+0000)');
 }
 
 function isWithin(value: unknown, levels: number): boolean {

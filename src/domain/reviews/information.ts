@@ -108,7 +108,7 @@ export function decideInformation(
   return { state: { ...state, encounter, patient }, events: [announced(encounter, 'encounter.information_provided')] };
 }
 
-/** The documents of the encounter, followed by those of the sent ones that it does not have yet. */
+/** The encounter's documents, followed by the sent documents that it does not have yet. */
 function withDocuments({ tenantId, id: encounterId, documents }: EncounterRecord, sent: FoundDocuments) {
   const ids = sent.flatMap((document) => document?.id ?? []);
   const added = ids.filter((id) => !documents.some(({ documentId }) => documentId === id));

@@ -38,7 +38,7 @@ const tableGroups = [
 
 export const resetTables = tableGroups.flat();
 
-/** Key columns of tables, within a tenant, that have no `id`. */
+/** The key columns, apart from the tenant's, of tables that have no `id`. */
 const keyColumns: Readonly<Record<string, readonly string[]>> = {
   sandbox_exchange: ['request_id'],
   webhook_inbox: ['tenant_id'],

@@ -48,7 +48,7 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
   };
 }
 
-/** The problem that answers an error; some of those of token requests have the form of RFC 6749 §5.2. */
+/** The problem that answers an error. Some problems of token requests have the form of RFC 6749 §5.2. */
 function problemOf(operationId: OperationId | undefined, error: unknown): Problem | OAuthProblem {
   if (error instanceof OAuthProblem) return error;
   const code = isUnavailable(error) ? 'dependency_unavailable' : 'internal_error';
@@ -130,7 +130,7 @@ function oauthProblemOf({ code, errors, message }: Problem): OAuthProblem {
   return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${location} ${first.detail}.`);
 }
 
-/** The challenge for a 401 or 403. RFC 6750 §3: no error attribute if no token was sent, or it is not the reason. */
+/** The challenge for a 401 or 403. RFC 6750 §3: no error attribute without a token, or if the token is not the reason. */
 function challengeOf({ code, scope }: Problem, status: number): string | undefined {
   if (status === 403) return `Bearer ${REALM}, error="insufficient_scope"${scope ? `, scope="${scope}"` : ''}`;
   if (status !== 401) return undefined;

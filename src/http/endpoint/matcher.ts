@@ -15,7 +15,7 @@ interface Routed {
 
 /**
  * Matches paths without parameters before templates (OpenAPI 3.1 §4.8.8); openapi-backend scans all operations. HEAD of
- * a public GET, such as that of health, is answered like it: Node sends no body (R-244).
+ * a public GET, such as `/healthz`, is answered like the GET: Node omits the body (R-244).
  */
 export function buildMatcher<Operation extends Routed>(
   operations: readonly Operation[],
