@@ -94,12 +94,7 @@ it('the client retries a request that has an Idempotency-Key after Retry-After, 
   expect(await busy.ces.patients.get({ id: user_id })).toMatchObject({ user_id });
 
   const late = watched((name) => (name === 'GET /clinics' ? problem(429, 'rate_limited', seconds(3600)) : undefined));
-  const limited = refusal(
-    await late.ces.clinics
-      .list()
-      .next()
-      .catch((error: unknown) => error),
-  );
+  const limited = await late.ces.clinics.list().next().catch(refusal);
   expect(limited).toMatchObject({ code: 'rate_limited', retryAfter: 3600, docUrl: null });
   expect(namesOf(late).filter((name) => name === 'GET /clinics')).toHaveLength(1);
 

@@ -75,13 +75,4 @@ describe('recordFulfilment 409', () => {
       expect((await record(status, { acknowledgeChanges: true })).status).toBe(200);
     }
   });
-
-  it('lets one of twenty simultaneous requests succeed, after which the order cannot be cancelled', async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => record('accepted')));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(409)]);
-    const asked = { token: partner.token, json: { reason: 'x' } };
-    const refused = await call(harness, `POST /orders/${order_no}/cancel`, asked);
-    expectProblem(refused, 409, 'invalid_state');
-    expect(refused.body.current_status).toBe('pending');
-  });
 });

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { rotateSigningKeys } from '../../../src/adapters/tokens/signingKeys.js';
 import { readConfig } from '../../../src/config.js';
 import { openServices } from '../../../src/runtime/services.js';
@@ -12,18 +11,12 @@ import { isSignedBy, login, readToken, refresh } from '../../support/tokens.js';
 
 const DAY = 86_400;
 
-/** A keys file that does not exist yet. */
-let file: string;
 const harness = await openHarness();
 const partner = await newPartner(harness);
 const folder = temporaryFolder();
-beforeEach(async () => {
-  file = join(await mkdtemp(folder('case-')), 'keys.json');
-});
 
 const rotate = (path: string, force = false): Promise<{ kid: string; retired: string[] }> =>
   rotateSigningKeys(path, { now: harness.clock.now, newId: harness.domain.newId, retireAfter: 30 * DAY, force });
-const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
 const kidOf = (token: string): unknown => readToken(token).header['kid'];
 
 describe('a rotation while the service runs', () => {
@@ -92,26 +85,27 @@ describe('the start', () => {
     return openServices({ config, domain, databaseUrl: 'postgresql://127.0.0.1/unused', log: services.log, state });
   };
   it('creates a key that only the owner can read, and uses it again at the next start', async () => {
-    const DATA_DIR = join(file, '..');
+    const DATA_DIR = folder();
     const [first] = await (await start({ DATA_DIR })).keys.current();
     const [again] = await (await start({ DATA_DIR })).keys.current();
     expect(again.kid).toBe(first.kid);
-    expect(await modeOf(join(DATA_DIR, 'signing-keys.json'))).toBe('600');
+    expect((await stat(folder('signing-keys.json'))).mode & 0o777).toBe(0o600);
   });
 
   it('uses the keys of SIGNING_KEYS_FILE', async () => {
-    const { kid } = await rotate(file);
-    const { keys } = await start({ DATA_DIR: join(file, '..'), SIGNING_KEYS_FILE: file });
+    const SIGNING_KEYS_FILE = folder('given.json');
+    const { kid } = await rotate(SIGNING_KEYS_FILE);
+    const { keys } = await start({ DATA_DIR: folder(), SIGNING_KEYS_FILE });
     expect((await keys.current()).map((key) => key.kid)).toEqual([kid]);
   });
 
   it('fails when SIGNING_KEYS_FILE cannot be used', async () => {
-    const environment = { DATA_DIR: join(file, '..'), SIGNING_KEYS_FILE: file };
-    await expect(start(environment)).rejects.toThrow(/^SIGNING_KEYS_FILE cannot be used: .*keys\.json/);
+    const environment = { DATA_DIR: folder(), SIGNING_KEYS_FILE: folder('missing.json') };
+    await expect(start(environment)).rejects.toThrow(/^SIGNING_KEYS_FILE cannot be used: .*missing\.json/);
   });
 
   it('fails when PDF_FALLBACK_FONT does not name a font', async () => {
-    const environment = { DATA_DIR: join(file, '..'), PDF_FALLBACK_FONT: '/nowhere.ttf' };
+    const environment = { DATA_DIR: folder(), PDF_FALLBACK_FONT: '/nowhere.ttf' };
     await expect(start(environment)).rejects.toThrow('PDF_FALLBACK_FONT cannot be used: ');
   });
 });

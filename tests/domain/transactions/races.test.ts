@@ -110,11 +110,16 @@ const reviewLater =
   };
 const denial = reviewLater(() => deny);
 const exception = reviewLater(({ first }) => () => ({ decision: 'approved', exceptTreatmentIds: first.treatmentIds }));
-const refund: Change<Orders> = ({ first, payment: { id, amount } }) =>
-  send(`POST /orders/${first.order_no}/refunds`, { payment_id: id, amount, reason: 'x' }, withKey());
+const refund =
+  (amount: string): Change<Orders> =>
+  ({ first, payment: { id } }) =>
+    send(`POST /orders/${first.order_no}/refunds`, { payment_id: id, amount, reason: 'x' }, withKey());
 const reorder: Change<Orders> = ({ first: { encounter_id, treatmentIds } }) =>
   send(`POST /encounters/${encounter_id}/reorder`, { treatmentIds }, withKey());
-const payInFull: Change<Orders> = ({ unpaid }) => pay(harness, partner, unpaid.order_no, { amount: '255.00' });
+const payOff =
+  (amount: string): Change<Orders> =>
+  ({ unpaid }) =>
+    pay(harness, partner, unpaid.order_no, { amount });
 const cancel: Change<Orders> = ({ unpaid }) => send(`POST /orders/${unpaid.order_no}/cancel`, { reason: 'other' });
 const stop: Change<Orders> = async ({ unpaid }) => {
   await inTransaction(harness.domain, (transaction) =>
@@ -126,6 +131,9 @@ const stop: Change<Orders> = async ({ unpaid }) => {
 const ofOrder = (which: 'first' | 'unpaid') => (orders: Orders) =>
   Prisma.sql`SELECT FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orders[which].order_no} FOR NO KEY UPDATE`;
 const untouched = 'pending pending';
+/** One of two changes is done, and the other is refused with this code, whichever is first. */
+const onlyOne = (code: string, ...lines: readonly string[]) =>
+  [`done, ${code}`, `${code}, done`].map((told) => [told, ...lines].join(': '));
 
 it.each<[string, [Change<Orders>, Change<Orders>], (orders: Orders) => Prisma.Sql, string[]]>([
   [
@@ -157,7 +165,7 @@ it.each<[string, [Change<Orders>, Change<Orders>], (orders: Orders) => Prisma.Sq
   ],
   [
     'no line leaves after a full refund',
-    [ship, refund],
+    [ship, refund('255.00')],
     ofOrder('first'),
     [`done, done: ${untouched}: refunded shipped`, `invalid_state, done: ${untouched}: refunded accepted`],
   ],
@@ -186,8 +194,20 @@ it.each<[string, [Change<Orders>, Change<Orders>], (orders: Orders) => Prisma.Sq
     ['done, invalid_state: paid accepted: pending accepted', 'invalid_state, done: cancelled cancelled: paid accepted'],
   ],
   [
+    'payments do not exceed the total',
+    [payOff('200.00'), payOff('100.00')],
+    ofOrder('unpaid'),
+    onlyOne('payment_exceeds_balance', 'paid accepted', untouched),
+  ],
+  [
+    'refunds do not exceed their payment',
+    [refund('200.00'), refund('100.00')],
+    ofOrder('first'),
+    onlyOne('refund_exceeds_payment', 'paid accepted', untouched),
+  ],
+  [
     'no order is both paid and cancelled',
-    [payInFull, cancel],
+    [payOff('255.00'), cancel],
     ofOrder('unpaid'),
     ['done, invalid_state: paid accepted: paid pending', 'invalid_state, done: cancelled cancelled: paid accepted'],
   ],
@@ -238,13 +258,9 @@ it('submitReview succeeds once and creates one order (scenario K), and no encoun
     made.push(records.encounter);
     return records;
   };
-  const once = [`done, invalid_state: ${untouched}`, `invalid_state, done: ${untouched}`];
-  expect(await outcomesOf(make, [review, review])).toEqual(once);
-  for (const encounter of made) {
-    expect(await eventTypesOf(harness, encounter)).toEqual([
-      ...['encounter.review_started', 'encounter.completed', 'order.created'],
-    ]);
-  }
+  expect(await outcomesOf(make, [review, review])).toEqual(onlyOne('invalid_state', untouched));
+  const types = ['encounter.review_started', 'encounter.completed', 'order.created'];
+  for (const encounter of made) expect(await eventTypesOf(harness, encounter)).toEqual(types);
   const end: Change<Review> = ({ encounter }) =>
     send(`POST /encounters/${encounter.encounter_id}/cancel`, { reason: 'patient_no_show' });
   const ended = [`done, invalid_state: ${untouched}`, 'invalid_state, done'];
@@ -263,8 +279,7 @@ it('claimEncounter after a lapsed claim releases it once, and succeeds for one p
     (reviewerRef: string): Change<Review> =>
     ({ encounter }) =>
       send(`POST /encounters/${encounter.encounter_id}/claim`, { reviewerRef });
-  const once = ['done, claimed_by_other', 'claimed_by_other, done'];
-  expect(await outcomesOf(make, [claimBy('NPI-1'), claimBy('NPI-2')])).toEqual(once);
+  expect(await outcomesOf(make, [claimBy('NPI-1'), claimBy('NPI-2')])).toEqual(onlyOne('claimed_by_other'));
   const [started, released] = ['encounter.review_started', 'encounter.released'];
   for (const encounter of made) expect(await eventTypesOf(harness, encounter)).toEqual([started, released, started]);
 });
@@ -280,7 +295,6 @@ it.each(['clients', 'encounters'])(
     };
     const change = ({ path, tag }: Awaited<ReturnType<typeof make>>) =>
       call(harness, `PATCH ${path}`, { token, json: { metadata: { writer: 1 } }, headers: { 'If-Match': tag ?? '' } });
-    const once = ['done, version_conflict', 'version_conflict, done'];
-    expect(await outcomesOf(make, [change, change])).toEqual(once);
+    expect(await outcomesOf(make, [change, change])).toEqual(onlyOne('version_conflict'));
   },
 );
