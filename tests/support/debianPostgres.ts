@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from './mock.js';
+import { pg } from './dumps.js';
 import { isThere, packages } from './optional.js';
 import { asPostgres } from './part.js';
 import { temporaryDataDir } from './postgres.js';
@@ -33,5 +34,7 @@ export async function startDebianPostgres(settings = '') {
   const options = `-p ${port} -k ${dataDir} -c listen_addresses=127.0.0.1 -c fsync=off ${settings}`;
   await start('pg_ctl', '-D', data, '-o', options, '-l', join(dataDir, 'log'), '-w', 'start');
   const superuser = { PGHOST: dataDir, PGPORT: String(port), PGUSER: 'postgres' };
-  return { port, data, dataDir, superuser, remove };
+  const sql = (...statements: string[]) =>
+    pg('psql', '-h', dataDir, '-p', String(port), '-U', 'postgres', ...statements.flatMap((each) => ['-c', each]));
+  return { port, data, dataDir, superuser, sql, remove };
 }

@@ -20,6 +20,7 @@ import { call, type Answer } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
 import { completedEncounter } from '../support/reviews.js';
 import { hasS3Server, startS3Server } from '../support/s3.js';
+import { filesBelow } from '../support/objectStores.js';
 import { killServers, startServer } from '../support/serverProcess.js';
 import { newEndpoint } from '../support/webhooks.js';
 
@@ -155,6 +156,8 @@ async function upload(patientId: string): Promise<Answer['body']> {
     const link = new URL(document.fileUrl ?? document.url);
     const answer = await fetch(`${restored.baseUrl}${link.pathname}`);
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(Buffer.from(sampleFiles.png));
+    const documents = async (dataDir: string) => (await filesBelow(folder(dataDir, 'documents'))).sort();
+    expect(await documents('restored')).toEqual(await documents('source'));
     const keys = (dataDir: string) => readFile(folder(dataDir, 'signing-keys.json'), 'utf8');
     expect(await keys('restored')).toBe(await keys('source'));
   });

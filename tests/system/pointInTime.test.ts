@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 import { packageRoot } from '../../src/packageRoot.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { hasDebianPostgres, startDebianPostgres } from '../support/debianPostgres.js';
-import { pg } from '../support/dumps.js';
 import { newPartner, newPatient } from '../support/factories.js';
 import { startHarness } from '../support/harness.js';
 import { rowsOf } from '../support/migrations.js';
@@ -21,7 +20,7 @@ const usable = hasDebianPostgres() && isThere(found, 'a restore to a point in ti
   "pgBackRest with the kit's configuration restores a point in time under load, without a difference from the audit",
   async () => {
     const cluster = await startDebianPostgres('-c archive_mode=on -c archive_timeout=5');
-    const { dataDir, data, port, superuser } = cluster;
+    const { dataDir, data, port, sql } = cluster;
     const file = `${dataDir}/pgbackrest.conf`;
     const config = (await readFile(`${kit}pgbackrest.conf`, 'utf8'))
       .replace('/var/lib/pgbackrest', `${dataDir}/repository`)
@@ -32,10 +31,6 @@ const usable = hasDebianPostgres() && isThere(found, 'a restore to a point in ti
     const env = { ...process.env, PGBACKREST_CONFIG: file, TMPDIR: dataDir };
     const asUser = async (...command: string[]): Promise<string> => {
       return (await run('setpriv', [...asPostgres, ...command], { env, cwd: dataDir })).stdout;
-    };
-    const sql = (...statements: string[]) => {
-      const { PGHOST, PGPORT, PGUSER } = superuser;
-      return pg('psql', '-h', PGHOST, '-p', PGPORT, '-U', PGUSER, ...statements.flatMap((each) => ['-c', each]));
     };
     await sql(
       `ALTER SYSTEM SET archive_command = 'pgbackrest --config=${file} --stanza=ces archive-push %p'`,

@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 import { packageRoot } from '../../src/packageRoot.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { hasDebianPostgres, startDebianPostgres } from '../support/debianPostgres.js';
-import { pg } from '../support/dumps.js';
 import { newEncounter, newPartner } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
 import { startHarness } from '../support/harness.js';
@@ -17,14 +16,12 @@ const cwd = fileURLToPath(packageRoot);
   'the scheduled tasks make and verify a backup, purge the audit, and restore the backup into the database for drills only',
   async () => {
     const cluster = await startDebianPostgres();
-    const { PGHOST, PGPORT, PGUSER } = cluster.superuser;
-    const urlOf = (name: string): string => `postgresql://ces_owner:secret@127.0.0.1:${PGPORT}/${name}`;
-    const statements = [
+    const urlOf = (name: string): string => `postgresql://ces_owner:secret@127.0.0.1:${cluster.port}/${name}`;
+    await cluster.sql(
       "CREATE ROLE ces_owner LOGIN PASSWORD 'secret'",
       'GRANT SET ON PARAMETER "audit.retention" TO ces_owner',
       ...['ces', 'ces_drill'].map((name) => `CREATE DATABASE ${name} OWNER ces_owner`),
-    ];
-    await pg('psql', '-h', PGHOST, '-p', PGPORT, '-U', PGUSER, ...statements.flatMap((statement) => ['-c', statement]));
+    );
     await migrateDatabase({ ownerUrl: urlOf('ces'), url: urlOf('ces') });
     const harness = await startHarness({ databaseUrl: urlOf('ces'), environment: { DATA_DIR: folder('data') } });
     await newEncounter(harness, await newPartner(harness));
