@@ -1,6 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram } from '../../src/cli/program.js';
-import { version } from '../../src/packageRoot.js';
 import { refusal } from './operator.js';
 import { runProgram } from './runProgram.js';
 
@@ -57,10 +56,6 @@ describe("the operator's program", () => {
     expect(refused).toEqual(refusal(2, /^(error:|Usage:)/));
     expect(refused.stderr).toMatch(message);
     expect(refused.stderr).not.toMatch(/\n {4}at /);
-  });
-
-  it('prints the versions of the service and of the contract', async () => {
-    expect(await run('--version')).toEqual({ code: 0, stdout: `${version} (contract ${version})\n`, stderr: '' });
   });
 
   it('prints errors as one line of JSON with --json, for wrong usage and for a refusal', async () => {

@@ -59,7 +59,6 @@ async function first(count: number, path: string, parameters: object): Promise<u
 
 it('a list requests no page before its elements are read', async () => {
   let requests = 0;
-  const { clientId, clientSecret } = partner;
   const fetch = (request: Request) => ((requests += 1), globalThis.fetch(request));
   const counted = createClient({ baseUrl: harness.baseUrl, clientId, clientSecret, fetch });
   for await (const _ of counted.clinics.list({ limit: 1 })) break;
