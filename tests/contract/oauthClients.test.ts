@@ -58,12 +58,6 @@ describe('oauth4webapi', () => {
     expect(await listClinics(renewed.access_token)).toBe(200);
   });
 
-  it('obtains a token with a narrower scope', async () => {
-    const { scope, access_token: token } = await logIn(await discover(), { scope: 'read:client' });
-    expect(scope).toBe('read:client');
-    expect(await listClinics(token)).toBe(403);
-  });
-
   it('validates access tokens by the published keys (RFC 9068), before and after a rotation', async () => {
     const server = await discover();
     const before = (await logIn(server)).access_token;
