@@ -1,15 +1,17 @@
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Client } from 'pg';
+import { Prisma } from '../../generated/prisma/client.js';
 import { runCommand } from '../../src/cli/program.js';
 import { packageRoot } from '../../src/packageRoot.js';
+import { inTurn } from '../support/lockWaits.js';
+import { until } from '../support/until.js';
 import { refusal, openOperator } from './operator.js';
 import { startProcess } from './runProgram.js';
 
-const { harness, database, environment, run, json } = await openOperator();
+const { harness, environment, run, json } = await openOperator();
 const inFolder = (name: string): string => join(harness.dataDir, name);
 const demoFile = (name: string): string => fileURLToPath(new URL(`prisma/demo/${name}.json`, packageRoot));
 const [demoCatalog, otherCatalog] = [demoFile('demo'), demoFile('harbor')];
@@ -87,24 +89,18 @@ it('catalog import draws its progress bar on a terminal only', async () => {
 });
 
 it('catalog import writes no row when it is interrupted', async () => {
-  const blocker = new Client({ connectionString: database.url });
-  await blocker.connect();
   // The import writes its products before the variants, where this lock stops it.
-  await blocker.query('BEGIN; LOCK TABLE offer_variant IN SHARE MODE');
+  const lock = Prisma.sql`LOCK TABLE offer_variant IN SHARE MODE`;
   const child = startProcess(environment, 'catalog', 'import', otherCatalog, '--tenant', 'fourth');
-  const count = async (from: string): Promise<number | undefined> =>
-    (await blocker.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${from}`)).rows[0]?.n;
-  const ofDatabase = 'oid FROM pg_database WHERE datname = current_database()';
-  while ((await count(`pg_locks WHERE NOT granted AND database = (SELECT ${ofDatabase})`)) === 0) {
-    if (child.exitCode !== null) throw new Error('The import ended before it reached the lock.');
-    await delay(20);
-  }
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGINT');
-  expect(await ended).toBe(1);
-  await blocker.query('ROLLBACK');
-  const others = 'xact_start IS NOT NULL AND datname = current_database() AND pid <> pg_backend_pid()';
-  while ((await count(`pg_stat_activity WHERE ${others}`)) !== 0) await delay(20);
-  await blocker.end();
-  expect(await harness.domain.db.prisma.product.count({ where: { tenantId: 'fourth' } })).toBe(0);
+  const interrupt = async (_holder: unknown, [ended]: readonly Promise<unknown>[]) => {
+    child.kill('SIGINT');
+    await ended;
+  };
+  const [[code]] = await inTurn(harness, lock, [() => once(child, 'exit')], interrupt);
+  expect(code).toBe(1);
+  const { prisma } = harness.domain.db;
+  const others = () => prisma.$queryRaw<object[]>`SELECT FROM pg_stat_activity
+    WHERE xact_start IS NOT NULL AND datname = current_database() AND pid <> pg_backend_pid()`;
+  await until(async () => (await others()).length === 0);
+  expect(await prisma.product.count({ where: { tenantId: 'fourth' } })).toBe(0);
 });
