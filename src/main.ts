@@ -61,7 +61,7 @@ async function start(config: Config, log: Logger, options: StartOptions): Promis
 
 /** Stops the process by an uncaught error, so that its supervisor starts it again, and with it PostgreSQL. */
 function stopWithoutDatabase(): never {
-  throw new Error("The embedded PostgreSQL died or ended its owner's session. Start the server again.");
+  throw new Error('The embedded PostgreSQL stopped, or closed its connection to this server. Start the server again.');
 }
 
 /** Checks whether the port is free before the slow start, which may also change the database. */

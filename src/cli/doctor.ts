@@ -75,7 +75,7 @@ async function checkDatabase(terminal: CliIo, config: Config, servers: number): 
 }
 
 function configCheck({ environment }: CliIo): Check {
-  const remedy = 'Correct it: scripts/production/configuration.md lists every variable.';
+  const remedy = 'Correct the variable: scripts/production/configuration.md lists every variable.';
   return checkOf('configuration', remedy, async () => {
     const faults = [...configFaults(environment).values()].map((text) => failure(text, remedy));
     const warnings = configWarnings(environment).map((text) => warning(text, remedy));

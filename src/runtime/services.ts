@@ -46,7 +46,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   const keys = await openSigningKeys(config.signingKeysFile, create, (error) => {
     log.error(
       { reason: reasonOf(error) },
-      'the signing keys file is damaged; the service keeps the keys that it read before',
+      'SIGNING_KEYS_FILE is damaged; the service keeps the keys that it read before',
     );
   }).catch((cause: unknown) => {
     throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reasonOf(cause)}`, { cause });

@@ -22,13 +22,13 @@ it('migrate changes the tables of a cluster, and places new ones', async () => {
   expect(await rowsOf(url, placed)).toEqual([{ type: 'reference' }]);
 });
 
-it('doctor counts the nodes of a cluster, and names tables that are not with the others', async () => {
+it('doctor counts the nodes of a cluster, and names tables that are not distributed or not colocated', async () => {
   const url = await databaseWith([]);
   const [sound] = await clusterResults(url);
   expect(sound).toMatchObject({ message: expect.stringMatching(/^3 nodes of Citus are active/) });
   await rowsOf(url, 'CREATE TABLE stray (tenant_id TEXT, id UUID, PRIMARY KEY (tenant_id, id))');
   const faultOf = async () => (await clusterResults(url)).map((result) => JSON.stringify(result)).join();
-  expect(await faultOf()).toContain('The table stray is not distributed.');
+  expect(await faultOf()).toContain('The table stray is not a distributed table.');
   await rowsOf(url, `SELECT create_distributed_table('stray', 'tenant_id', colocate_with => 'none')`);
   expect(await faultOf()).toContain('Not colocated with the other tables: stray.');
 });

@@ -144,7 +144,7 @@ describe('the locks that a migration states', () => {
     },
   );
 
-  it('differ from those that it holds if it omits one', async () => {
+  it('are incomplete if its comment omits one that it holds', async () => {
     const sql = '-- Locks: none\nALTER TABLE webhook_inbox ADD COLUMN reason TEXT;';
     const held = await locksHeldBy(await database(createTestDatabase), sql);
     expect(held).toEqual(['ACCESS EXCLUSIVE webhook_inbox']);

@@ -11,7 +11,7 @@ describe('getProduct 200', () => {
     ["the product's, which precedes that of its category", 21, 16, 21],
     ["its category's", null, 16, 16],
     ['null if the catalog has none', null, null, null],
-  ])('shows as minAge %s', async (_case, ofProduct, ofCategory, minAge) => {
+  ])('returns a minAge that is %s', async (_case, ofProduct, ofCategory, minAge) => {
     const { categoryId, subcategoryId } = await newCategory(harness, partner);
     const { prisma } = harness.domain.db;
     const id = await newProduct(harness, partner, { categoryId, subcategoryId });

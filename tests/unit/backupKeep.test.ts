@@ -61,7 +61,7 @@ const keptIn = (files: ReadonlyMap<string, string>): string[] =>
     .flatMap(([name, text]) => (name.startsWith('manifest-') ? (JSON.parse(text) as Manifest).takenAt : []))
     .sort();
 
-it('backup create --keep keeps the backups that its rule names through a year, and no file of the others', async () => {
+it('backup create --keep keeps the backups of its rule through a year, and deletes the files of all others', async () => {
   const { files, store } = memoryStore();
   const all: string[] = [];
   for (let day = 0; day < 365; day += 1) {

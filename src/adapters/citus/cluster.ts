@@ -83,7 +83,7 @@ async function connectionFaults(serviceUrl: string): Promise<string[]> {
   );
 }
 
-/** Leftovers of two-phase commits and shard moves: prepared transactions by node, and parts of shards. */
+/** Leftovers of two-phase commits and shard moves: prepared transactions by node, and resources to remove. */
 export async function leftovers(client: Connection) {
   const { rows: prepared } = await client.query<{ name: string; count: number }>(
     `SELECT format('%s:%s', nodename, nodeport) AS name, result::int AS count

@@ -88,7 +88,7 @@ export async function layOut(client: Connection): Promise<void> {
   const faults = await layoutFaults(client);
   if (faults.length > 0) throw new Error(`The layout was not changed. ${faults.join(' ')}`);
   await client.query('COMMIT');
-  // Workers do not know the settings of the service's sessions on the coordinator.
+  // Set the lock timeout on every node: the settings of a session on the coordinator do not reach the workers.
   await client.query(
     `SELECT run_command_on_all_nodes(format('ALTER DATABASE %I SET lock_timeout = %L', current_database(), '4s'))`,
   );
@@ -114,9 +114,9 @@ export async function layoutFaults(client: Pick<Connection, 'query'>): Promise<s
       WHERE groupid <> home GROUP BY range ORDER BY range`,
   );
   return [
-    ...misplaced.map(({ table, place }) => `The table ${table} is not ${place}.`),
+    ...misplaced.map(({ table, place }) => `The table ${table} is not a ${place} table.`),
     ...groups.map(({ tables }) => `Not colocated with the other tables: ${tables.join(', ')}.`),
-    ...shards.map(({ range, tables }) => `Shards from ${range} of ${tables.join(', ')} are not with their group.`),
+    ...shards.map(({ range, tables }) => `Shards from ${range} of ${tables.join(', ')} are not on their group's node.`),
   ];
 }
 

@@ -37,7 +37,7 @@ export function createClamavScanner({ address, patience = 10_000 }: ClamavOption
 function judge(answer: string): void {
   if (answer === 'stream: OK\0') return;
   if (/^stream: .+ FOUND\0$/.test(answer)) throw new Problem('document_rejected');
-  throw unavailable(new Error('The scanner gave no verdict'));
+  throw unavailable(new Error('clamd at CLAMAV_ADDRESS answered without a verdict'));
 }
 
 /** A connection to clamd for one command. Every failure is Problem dependency_unavailable. */
@@ -49,7 +49,7 @@ function converse(address: SocketAddress, patience: number) {
   answered.catch(() => undefined);
 
   async function wait<T>(step: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => socket.destroy(new Error('The scanner is too slow')), patience);
+    const timer = setTimeout(() => socket.destroy(new Error('clamd at CLAMAV_ADDRESS is too slow')), patience);
     try {
       return await step;
     } catch (error) {

@@ -25,7 +25,7 @@ export function clusterResults(url: string): Promise<Result[]> {
         ),
       ),
       ...(unremoved > 0
-        ? [warning(`A move left ${unremoved} parts of shards.`, 'Run CALL citus_cleanup_orphaned_resources().')]
+        ? [warning(`Shard moves left ${unremoved} resources.`, 'Run CALL citus_cleanup_orphaned_resources().')]
         : []),
     ];
     if (results.length > 0) return results;

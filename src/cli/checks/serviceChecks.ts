@@ -69,7 +69,7 @@ function signingKeys({ signingKeysFile: file, createSigningKeys }: Config): Chec
 function objectStore({ dataDir, objectStore: store }: Config): Check {
   const advice =
     store.kind === 's3'
-      ? 'Start it, or correct the S3_… variables and the rights of S3_ACCESS_KEY to put, get, list and delete'
+      ? 'Start the object store, or correct the S3_… variables and the rights of S3_ACCESS_KEY to put, get, list and delete'
       : 'Check DATA_DIR';
   const remedy = `${advice} (${INSTALL}#object-store).`;
   const run = async () => {

@@ -95,7 +95,7 @@ function linkFault(before: AuditSeal | null, checkpoint: AuditSeal, anchor: bigi
   if (before === null && number === anchor) return null;
   if (number !== expected) return `Checkpoint ${expected} is missing.`;
   const isWhole = Buffer.compare(hashOfCheckpoint(before?.hash ?? NOTHING_BEFORE, checkpoint), hash) === 0;
-  return isWhole ? null : `Checkpoint ${number} was changed, or the one before it.`;
+  return isWhole ? null : `Checkpoint ${number} or the one before it was changed.`;
 }
 
 /** The fault of a row that has waited too long for a checkpoint: without one, the row could be changed without a trace. */

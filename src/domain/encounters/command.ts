@@ -28,7 +28,7 @@ export async function encounterCommand<More extends object = object>(
   await flush(context);
   const { caller } = context;
   const which = Prisma.sql`encounter.encounter_no = ${encounterNo}`;
-  // Send both in one round trip. Check access first, so that it decides which problem the caller gets.
+  // Send both in one round trip. Check access first: its problem precedes those of the loaded parts.
   const [loaded, loadedMore] = await Promise.allSettled([
     loadEncounter(context, caller.tenantId, which),
     loadMore(context, which),

@@ -72,7 +72,7 @@ describe('a rotation while the service runs', () => {
     } finally {
       await writeFile(signingKeysFile, text, { mode: 0o600 });
     }
-    const logged = harness.logged.filter(({ msg }) => String(msg).startsWith('the signing keys file is damaged'));
+    const logged = harness.logged.filter(({ msg }) => String(msg).startsWith('SIGNING_KEYS_FILE is damaged'));
     expect(logged).toHaveLength(warnings);
   });
 });

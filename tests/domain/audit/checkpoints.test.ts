@@ -98,7 +98,7 @@ const tampering: [string, string[], string][] = [
       `UPDATE audit_event SET outcome = 'failed' WHERE position = 2`,
       `UPDATE audit_seal SET digests = substr(digests, 1, 41) || sha256('x') || substr(digests, 81) WHERE number = 1`,
     ],
-    'Checkpoint 1 was changed, or the one before it.',
+    'Checkpoint 1 or the one before it was changed.',
   ],
   ['a checkpoint removed', ['DELETE FROM audit_seal WHERE number = 2'], 'Checkpoint 2 is missing.'],
   ['the first checkpoint removed', ['DELETE FROM audit_seal WHERE number = 1'], 'Checkpoint 1 is missing.'],
@@ -145,7 +145,7 @@ it('verification of the audit chain names a row without checkpoint that is older
   await expectFault(null);
 });
 
-it('verification of the audit chain returns the latest checkpoint, which shows a cut-off end to those who noted it', async () => {
+it('verification of the audit chain returns the latest checkpoint: compared with an earlier one, it shows a cut-off end', async () => {
   const noted = (await verifyAudit(context)).heads[0];
   expect(noted).toMatchObject({ tenantId: 'lakeside', number: 3, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
   await asSuperuser('DELETE FROM audit_seal WHERE number > 2', 'DELETE FROM audit_event WHERE position > 7');
@@ -182,7 +182,7 @@ it('each tenant, and rows without a tenant, have a chain of their own, whose pos
     `UPDATE audit_seal SET tenant_id = 'bay' WHERE tenant_id = 'harbor'`,
     `UPDATE audit_counter SET tenant_id = 'bay' WHERE tenant_id = 'harbor'`,
   );
-  expect((await verdict()).fault).toBe('bay: Checkpoint 1 was changed, or the one before it.');
+  expect((await verdict()).fault).toBe('bay: Checkpoint 1 or the one before it was changed.');
 });
 
 it('rows of one tenant are recorded while the counter of another tenant is locked', async () => {

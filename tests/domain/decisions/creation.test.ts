@@ -140,7 +140,7 @@ it.each([
   ['refused', 'an inactive entry here', { austin: false }],
   ['refused', 'an inactive entry here and an active one elsewhere', { austin: false, dallas: true }],
   ['refused', 'an inactive entry elsewhere', { dallas: false }],
-])('a treatment is %s at a clinic by %s (R-25)', (expected, _entries, availability) => {
+])('a treatment is %s at a clinic if its availability has %s (R-25)', (expected, _entries, availability) => {
   const world = new Life([{ id: 'botox', category: 'toxins', price: '1.00', availability }]);
   const problem = problemOf(() => world.request(['botox']));
   expect(problem?.code).toBe(expected === 'allowed' ? undefined : 'treatment_unavailable_at_clinic');

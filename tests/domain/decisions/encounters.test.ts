@@ -149,7 +149,7 @@ describe('an update', () => {
     expect([life.encounters[0], life.events]).toEqual([before, []]);
   });
 
-  it('of treatments recalculates items and sums, and keeps the ids of what stays and the place in the queue', () => {
+  it('of treatments recalculates items and sums, and keeps the ids of unchanged ones and the place in the queue', () => {
     const life = requested();
     const [before] = life.encounters;
     life.pass(1);
@@ -241,7 +241,7 @@ describe('information', () => {
     expect(later.encounters[0]?.information).toMatchObject([{ message: 'Which dose?', additionalNotes: 'None.' }]);
   });
 
-  it('without a question is a further entry that keeps status and claim, at most 20 of them', () => {
+  it('without a question adds an entry, up to 20, and keeps status and claim', () => {
     const life = inStatus.in_review();
     for (let count = 0; count < 20; count += 1) life.inform(0);
     expect(life.encounters[0]).toMatchObject({ status: 'in_review', reviewerRef: 'ana', information: { length: 20 } });

@@ -174,7 +174,7 @@ describe('lines whose approval ends', () => {
     expect(holds(life)).toEqual([null, 'expired', 'expired']);
   });
 
-  it.each([['accepted'], ['accepted', 'shipped']] as const)('expire if they come back after %s', (...taken) => {
+  it.each([[['accepted']], [['accepted', 'shipped']]] as const)('expire at an exception after %j', (taken) => {
     const life = approved();
     life.pay(0);
     for (const status of taken) life.fulfil(0, status, ['semaglutide']);

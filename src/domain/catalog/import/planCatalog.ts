@@ -148,7 +148,7 @@ function referencesTo({ stored, fault }: Planning, groups: Groups) {
       if (others.length > 0) {
         fault(`${pointer}/clinic`, `names ${others.length + 1} clinics: give the id of one`);
       }
-      // Keep an unknown or ambiguous name as the id, so that repeating it is not a second fault.
+      // Use an unknown name as the id: with one id for all, several unknown clinics would be reported as duplicates, too.
       return id ?? clinic;
     },
   };
