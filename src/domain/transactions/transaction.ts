@@ -28,7 +28,7 @@ export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
 /** The context of reads for a caller, inside or outside of a transaction. */
 export type ReadContext = QueryContext & Pick<Context, 'caller'>;
 
-/** The context of reads by Prisma's models for a caller, in a snapshot or each on its own. */
+/** The context of reads by Prisma's models for a caller, in one snapshot or without one. */
 export type ModelContext = Omit<ReadContext, 'db'> & { readonly db: Reads };
 
 /** The part of a context that a statement for a caller needs. */

@@ -32,7 +32,7 @@ function validator(useDefaults: boolean): Ajv2020 {
   return ajv;
 }
 
-/** Skips this check of values above a limit: with `allErrors`, large bad requests would cost too much CPU time. */
+/** Makes a check skip values far above a limit: with `allErrors`, large bad requests would cost too much CPU time. */
 function skipAbove(ajv: Ajv2020, limit: 'maxLength' | 'maxItems', keyword: string): void {
   const definition = ajv.getKeyword(keyword);
   if (typeof definition !== 'object' || !('code' in definition)) throw new Error(`Ajv has no code for ${keyword}`);
