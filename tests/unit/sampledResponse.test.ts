@@ -13,3 +13,11 @@ it('the sampled check of a response validates short lists and other bodies in fu
     expect(sampled(answer)).toBe(answer);
   }
 });
+
+it('the sampled check of a file lists none of its bytes, which would block all requests for milliseconds', () => {
+  const ownKeys = (): never => {
+    throw new Error('the bytes were listed');
+  };
+  const answer = { status: 200, body: new Proxy(new Uint8Array(9), { ownKeys }) };
+  expect(sampled(answer)).toBe(answer);
+});

@@ -214,8 +214,9 @@ const SAMPLE = 4;
 
 /** The response with a sample of its list, taken evenly from all of it, for checking. */
 export function sampled(answer: Answer): Answer {
-  const { data, ...rest } = Object(answer.body) as { readonly data?: unknown };
+  const body = Object(answer.body) as { readonly data?: unknown };
+  const { data } = body;
   if (!Array.isArray(data) || data.length <= SAMPLE) return answer;
   const elementAt = (_: unknown, index: number): unknown => data[Math.floor((index * data.length) / SAMPLE)];
-  return { ...answer, body: { ...rest, data: Array.from({ length: SAMPLE }, elementAt) } };
+  return { ...answer, body: { ...body, data: Array.from({ length: SAMPLE }, elementAt) } };
 }
