@@ -7,11 +7,16 @@ export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
     SELECT ${columns} FROM ${recordset(table, rows)}`;
 }
 
-/** An INSERT of rows of one tenant; the rows themselves have no `tenantId`. */
-export function tenantInsertion(tenantId: string, table: string, rows: readonly object[]): Prisma.Sql {
-  const columns = identifiers(columnsOf(rows));
+/** An INSERT of rows of one tenant. @param fields those to insert, without `tenantId` */
+export function tenantInsertion(
+  tenantId: string,
+  table: string,
+  rows: readonly object[],
+  fields = fieldsIn(rows),
+): Prisma.Sql {
+  const columns = identifiers(fields.map(columnOf));
   return Prisma.sql`INSERT INTO ${identifier(table)} (tenant_id, ${columns})
-    SELECT ${tenantId}::text AS tenant_id, ${columns} FROM ${recordset(table, rows)}`;
+    SELECT ${tenantId}::text AS tenant_id, ${columns} FROM ${recordset(table, rows, fields)}`;
 }
 
 /** The assignments of `ON CONFLICT … DO UPDATE SET` that take the values of the row to be inserted. */
@@ -20,10 +25,11 @@ export function fromExcluded(columns: readonly string[]): Prisma.Sql {
 }
 
 /** Rows as one JSON parameter, which PostgreSQL converts to rows of the table's type. */
-export function recordset(table: string, rows: readonly object[]): Prisma.Sql {
+export function recordset(table: string, rows: readonly object[], fields = fieldsIn(rows)): Prisma.Sql {
   const records = rows.map((row) => {
     const record: Record<string, unknown> = {};
-    for (const [field, value] of Object.entries(row)) {
+    for (const field of fields) {
+      const value: unknown = Reflect.get(row, field);
       // Omit null members: PostgreSQL gives missing members the value null.
       if (value !== null) record[columnOf(field)] = jsonValue(value);
     }
@@ -85,10 +91,11 @@ export function jsonOf(
 export type JsonOf<T> = { readonly [Key in keyof T]: JsonValueOf<T[Key]> };
 type JsonValueOf<Value> = Value extends Date ? string : Value extends Prisma.Decimal ? number : Value;
 
+/** The fields of rows that all have equal ones. */
+const fieldsIn = ([first = {}]: readonly object[]): readonly string[] => Object.keys(first);
+
 /** The columns of rows that all have equal fields. */
-export function columnsOf([first = {}]: readonly object[]): string[] {
-  return Object.keys(first).map(columnOf);
-}
+export const columnsOf = (rows: readonly object[]): string[] => fieldsIn(rows).map(columnOf);
 
 /** The columns of rows as a list in SQL, without some of their fields. */
 export const columnList = (rows: readonly object[], without: readonly string[] = []): Prisma.Sql =>

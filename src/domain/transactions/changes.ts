@@ -96,15 +96,7 @@ function tableChanges(
   const table = tableOf(model);
   const ids = removed.map(({ id }) => id);
   return [
-    ...(added.length > 0
-      ? [
-          tenantInsertion(
-            tenantId,
-            table,
-            added.map((row) => picked(row, fields)),
-          ),
-        ]
-      : []),
+    ...(added.length > 0 ? [tenantInsertion(tenantId, table, added, fields)] : []),
     ...(changed.length > 0 ? [update(tenantId, table, changed, [...differing])] : []),
     ...(removed.length > 0
       ? [Prisma.sql`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND id = ANY(${ids}::uuid[])`]
@@ -116,19 +108,13 @@ function tableChanges(
 const keyOf = ({ id, encounterId, documentId }: Row): string =>
   typeof id === 'string' ? id : JSON.stringify([encounterId, documentId]);
 
-const picked = (row: Row, fields: readonly string[]): Row =>
-  Object.fromEntries(fields.map((field) => [field, row[field]]));
-
 function update(tenantId: string, table: string, rows: readonly Row[], fields: readonly string[]): Prisma.Sql {
   const assignments = fields.map((field) => {
     const column = identifier(columnOf(field));
     return Prisma.sql`${column} = changed.${column}`;
   });
-  const values = recordset(
-    table,
-    rows.map((row) => picked(row, ['id', ...fields])),
-  );
   return Prisma.sql`
-    UPDATE ${identifier(table)} AS stored SET ${Prisma.join(assignments)} FROM ${values} AS changed
+    UPDATE ${identifier(table)} AS stored SET ${Prisma.join(assignments)}
+    FROM ${recordset(table, rows, ['id', ...fields])} AS changed
     WHERE stored.tenant_id = ${tenantId} AND stored.id = changed.id`;
 }
