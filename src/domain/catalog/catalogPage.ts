@@ -16,6 +16,8 @@ interface CatalogList {
   readonly first: readonly string[];
   /** The columns that a search reads; a trigram index has both. */
   readonly searched: readonly [string, string];
+  /** Whether to count the list; if not, its `total` is 0, because its reader counts otherwise. */
+  readonly isCounted: boolean;
   /** Further columns to select, beginning with a comma. */
   readonly more: Prisma.Sql;
 }
@@ -25,10 +27,10 @@ interface CatalogPage<Row> {
   readonly total: number;
 }
 
-/** Reads a page by one statement, which also counts the list: the ids first, from an index, then their rows. */
+/** Reads a page by one statement: the ids first, from an index, then their rows. */
 export async function readPage<Row, More = unknown>(
   { db, caller }: Context,
-  { table, conditions, element, first, searched, more }: CatalogList,
+  { table, conditions, element, first, searched, isCounted, more }: CatalogList,
   filter: Filter,
 ): Promise<CatalogPage<Row> & More> {
   const { tenantId } = caller;
@@ -43,12 +45,13 @@ export async function readPage<Row, More = unknown>(
   const sorts = sortsOf(filter);
   const columns = Prisma.raw(sorts.map(([column]) => column).join(', '));
   const order = Prisma.raw(sorts.map((sort) => sort.join(' ')).join(', '));
+  const total = isCounted ? Prisma.sql`(SELECT count(*)::int FROM found)` : Prisma.sql`0`;
   // Sort the matches of a search: otherwise PostgreSQL scans the list in its order, which is slow if few rows match.
   const isSorted = Prisma.raw(words.length > 0 ? 'MATERIALIZED' : 'NOT MATERIALIZED');
   return db.of(tenantId).row<CatalogPage<Row> & More>`
     WITH asked AS (SELECT ${tenantId}::text AS tenant_id, ${[...first]}::uuid[] AS first),
     found AS ${isSorted} (SELECT ${columns} FROM ${identifier(table)} AS listed WHERE ${Prisma.join(all, ' AND ')})
-    SELECT (SELECT count(*)::int FROM found) AS total, (SELECT coalesce(json_agg(${element} ORDER BY ${order}), '[]')
+    SELECT ${total} AS total, (SELECT coalesce(json_agg(${element} ORDER BY ${order}), '[]')
       FROM ${identifier(table)} AS shown WHERE shown.tenant_id = ${tenantId} AND shown.id = ANY (ARRAY(
         SELECT id FROM found ORDER BY ${order} LIMIT ${limit} OFFSET ${(page - 1) * limit}))) AS rows ${more}`;
 }

@@ -48,7 +48,9 @@ export async function listClinics(context: Context, filter: ClinicFilter) {
   const state = filter.state?.trim();
   const limit = allowedClinicIds ? [Prisma.sql`listed.id = ANY(${[...allowedClinicIds]}::uuid[])`] : [];
   const visible = Prisma.join([Prisma.sql`listed.tenant_id = ${tenantId}`, ...limit], ' AND ');
-  return readPage<ListedClinic, { stats: { active: number; inactive: number } }>(
+  // Without a filter, the statistics count the list.
+  const isCounted = state !== undefined || filter.isActive !== undefined || filter.search !== undefined;
+  const page = await readPage<ListedClinic, { stats: { active: number; inactive: number } }>(
     context,
     {
       table: 'clinic',
@@ -56,9 +58,11 @@ export async function listClinics(context: Context, filter: ClinicFilter) {
       first: [],
       conditions: [...limit, ...(state ? [inState(tenantId, state)] : [])],
       searched: ['name_key', 'email_key'],
+      isCounted,
       more: Prisma.sql`, (SELECT json_build_object('active', count(*) FILTER (WHERE is_active),
         'inactive', count(*) FILTER (WHERE NOT is_active)) FROM clinic AS listed WHERE ${visible}) AS stats`,
     },
     filter,
   );
+  return isCounted ? page : { ...page, total: page.stats.active + page.stats.inactive };
 }

@@ -96,6 +96,7 @@ export async function listProducts(context: Context, filter: ProductFilter) {
         ...(clinicId === undefined ? [] : [availableAt(context, clinicId)]),
       ],
       searched: ['name_key', 'sku_key'],
+      isCounted: true,
       more: Prisma.empty,
     },
     filter,
