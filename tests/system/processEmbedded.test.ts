@@ -178,7 +178,7 @@ it(
     process.kill(await postmaster(), 'SIGKILL');
     expect(await server.ended).toEqual({ code: 1, signal: null });
     const fatal = server.logged().filter(({ level }) => Number(level) >= 60);
-    expect(fatal).toMatchObject([{ causes: [{ message: expect.stringContaining('embedded PostgreSQL died') }] }]);
+    expect(fatal).toMatchObject([{ causes: [{ message: expect.stringContaining('embedded PostgreSQL stopped') }] }]);
     await restart();
     expect((await call({ baseUrl }, `GET /clients/${body.user_id}`, { token: await tokenOf(0) })).status).toBe(200);
   },
