@@ -1,7 +1,7 @@
 /**
  * `make bench-growth`: measures lists, searches, look-ups and sweeps in a tenant with 1,000, 100,000 and 1,000,000 rows
  * of everything (GROWTH_ROWS=1000,100000 for less), as the median of GROWTH_RUNS runs (default 15) in a temporary
- * embedded database, and full reads of tables. A page of a catalog may take 300 ms. Writes
+ * embedded database, and full reads of tables. A page of a catalog may take 350 ms. Writes
  * scripts/bench/RESULTS-growth.md. Arguments
  * (`make bench-growth ARGS='"renewals, ten"'`) select operations, whose figures are only printed.
  */
@@ -129,7 +129,7 @@ const results = `# What growth costs
 
 Medians of ${RUNS} runs of the domain's code, without HTTP. A tenant has so many clinics, products,
 patients, encounters, keys and events; the tenants before it are in the same database. A page of clinics or products, which
-is counted, may take 300 ms; a page by cursor, a look-up or a sweep does not grow. Written by \`make bench-growth\`.
+is counted, may take 350 ms; a page by cursor, a look-up or a sweep does not grow. Written by \`make bench-growth\`.
 
 ${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}
 
