@@ -4,7 +4,7 @@ import { fulfilmentTransitions } from '../../src/domain/orders/fulfilments.js';
 import { isRead, success, type Intent, type Json } from './history.js';
 import type { Known, Sight } from './sights.js';
 
-// What must hold for the responses and the events of one record, whatever order its operations had.
+// What must hold for the responses and events of one record, in every order of its operations.
 
 const name = ({ operation, client, attempts: [first] }: Intent): string =>
   `${operation} of ${client.name} (${first?.requestId})`;
