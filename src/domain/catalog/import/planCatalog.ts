@@ -143,13 +143,11 @@ function referencesTo({ stored, fault }: Planning, groups: Groups) {
     },
     clinicOf({ element: { clinic }, pointer }: Place<{ readonly clinic: string }>): string {
       const [id, ...others] = clinics.get(clinic.toLowerCase()) ?? [];
+      if (id !== undefined && others.length === 0) return id;
       const unknown = 'is not the legal name, e-mail or id of a clinic of this file or of the stored catalog';
-      if (id === undefined) fault(`${pointer}/clinic`, unknown);
-      if (others.length > 0) {
-        fault(`${pointer}/clinic`, `names ${others.length + 1} clinics: give the id of one`);
-      }
-      // Use an unknown name as the id: with one id for all, several unknown clinics would be reported as duplicates, too.
-      return id ?? clinic;
+      fault(`${pointer}/clinic`, id ? `names ${others.length + 1} clinics: give the id of one` : unknown);
+      // Use the pointer as the id: with the name as the id, a repeated name would be reported as a duplicate, too.
+      return pointer;
     },
   };
 }
