@@ -4,12 +4,12 @@ import { kindOf, locksOf, statementsOf } from '../src/adapters/database/migratio
 const TABLE =
   /^(?:ALTER TABLE|UPDATE|DELETE FROM|INSERT INTO|LOCK TABLE|DROP TABLE|CREATE(?: UNIQUE)? INDEX.* ON|CREATE TRIGGER.* ON) "?(\w+)/s;
 
-/** What a migration of an existing table must not contain (statements, or clauses of ALTER TABLE), and the advice. */
+/** Statements, and clauses of ALTER TABLE, that a migration of an existing table must not contain, with advice. */
 const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/^(CREATE( UNIQUE)?|DROP) INDEX (?!CONCURRENTLY IF )/, 'Change indexes by CONCURRENTLY IF [NOT] EXISTS.'],
   [/^RENAME\b/, 'Add a table or column instead of renaming one: servers of the last release use its name.'],
   [/^ADD COLUMN (?!.* DEFAULT ).*NOT NULL|SET NOT NULL$/s, 'A NOT NULL column needs a DEFAULT for existing rows.'],
-  [/^ADD COLUMN .*\b(REFERENCES|CHECK|UNIQUE|PRIMARY KEY)\b/s, 'Add a constraint by ADD CONSTRAINT.'],
+  [/^ADD COLUMN .*\b(REFERENCES|CHECK|UNIQUE|PRIMARY KEY)\b/s, 'A new column gets its constraint by ADD CONSTRAINT.'],
   [
     /^ADD CONSTRAINT (?!.*(NOT VALID|USING INDEX))/s,
     'Add a constraint NOT VALID and validate it in a later migration.',
@@ -35,8 +35,9 @@ export function faultsOfMigration(sql: string): string[] {
   if (has(/NOT VALID$/) && has(/^VALIDATE /))
     faults.push('Validate a constraint in a later migration: this one holds a stronger lock.');
   if (kind === 'transaction' && has(/ INDEX CONCURRENTLY /))
-    faults.push('A file with INDEX CONCURRENTLY has nothing else.');
-  if (kind === 'transaction' && has(/^(WITH|UPDATE|DELETE)\b/)) faults.push('Change rows in batches ("; in batches").');
+    faults.push('Put nothing else into a file with INDEX CONCURRENTLY.');
+  if (kind === 'transaction' && has(/^(WITH|UPDATE|DELETE)\b/))
+    faults.push('Change rows in batches: end the line "-- Locks:" with "; in batches".');
   if (kind === 'batches' && !(clauses.length === 1 && has(/^(UPDATE|DELETE)\b.* LIMIT \d+/s)))
     faults.push('A migration in batches is one UPDATE or DELETE with a SELECT … LIMIT.');
 

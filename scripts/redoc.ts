@@ -36,11 +36,11 @@ function withoutSearch(rendered: string): string {
 
 /** Changes of Redoc's script: each text is replaced with the other one. */
 const CHANGES = {
-  // The menu of the prerendered page keeps its start as the present item: render the page of another link from scratch.
+  // The prerendered menu marks its first item as active: if the address names another one, render from scratch.
   'if(r.childElementCount===0){': 'if(location.hash){',
   // The page has a search of its own, which works before this script does.
   '(0,V.jsx)(jOe,{items:e,store:t,basePath:l,document:q(s)?s:void 0})': 'null',
-  // Do not render the operation above the one that a link names, which would move that one: it ends at the bar's lower edge.
+  // Do not render the operation that ends at the bar's lower edge: it would move the one below, which a link names.
   'HH=`0px 0px 200px 0px`': 'HH=`-60px 0px 200px 0px`',
   // Remove the colors of nested names, which are too pale to read; the theme's color then applies.
   '[`#9D00FF`,`#615CEA`,`#147DF5`,`#08BFCC`,`#08CC7A`,`#81CC08`,`#E5BE00`,`#FF8700`,`#FF00B8`]': '[]',

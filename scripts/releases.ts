@@ -57,8 +57,8 @@ export async function changedFiles(root: string): Promise<string[]> {
   const manifest = await readManifest(root);
   const faults = Object.entries(manifest).map(async ([file, checksum]) => {
     const present = await checksumOf(root, file);
-    if (present === undefined) return `${file} was removed after its release.`;
-    return present === checksum ? [] : `${file} was changed after its release.`;
+    if (present === undefined) return `${file} was removed after its release: restore it.`;
+    return present === checksum ? [] : `${file} was changed after its release: restore it.`;
   });
   const records = (await readdir(join(root, RECORDS))).map((name) => `${RECORDS}/${name}`);
   const strays = records.filter((file) => file !== MANIFEST && !(file in manifest));

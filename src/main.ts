@@ -71,7 +71,7 @@ async function assertFree(config: Config): Promise<void> {
   await new Promise((done) => probe.close(done));
 }
 
-/** Tells systemd that the event loop runs, thrice per WatchdogSec: systemd kills and restarts a server that hangs. */
+/** Tells systemd that the event loop runs, three times per WatchdogSec: it kills and restarts a server that hangs. */
 function feedWatchdog(limit: string | undefined): void {
   if (limit === undefined) return;
   const feed = () => execFile('systemd-notify', ['WATCHDOG=1'], () => undefined);

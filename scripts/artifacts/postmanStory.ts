@@ -60,7 +60,7 @@ export const GIVEN: Readonly<Record<string, Readonly<Record<string, string>>>> =
   createPatient: { email: '{{$guid}}@example.com' },
   withdrawDocument: { documentId: '{{documentId}}' },
   cancelEncounter: { encounter_id: '{{encounter_id}}' },
-  // That of the example has a payment by now.
+  // Use another order: the example's has a payment by now.
   cancelOrder: { order_no: '{{order_no}}' },
   refundPayment: { order_no: 'ORD-100045', payment_id: '{{payment_id}}', amount: '300.00' },
   updateWebhookEndpoint: { endpoint_id: '{{endpoint_id}}' },

@@ -28,7 +28,7 @@ export async function writeArtifacts(requests: object): Promise<void> {
     'samples.json': JSON.stringify(requests),
     'postman.json': `${JSON.stringify(postmanCollection(contract, workflows), null, 2)}\n`,
   };
-  // The service offers all files of this folder.
+  // Remove old files, because the service offers all files of this folder.
   await rm(join(output, 'operations'), { recursive: true, force: true });
   await mkdir(join(output, 'operations'), { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(join(output, name), text);

@@ -14,7 +14,7 @@ import { systemContext } from '../runtime/systemContext.js';
 import type { CliIo } from './cliIo.js';
 import { recordCommand } from './commandAudit.js';
 
-/** Where the configured database is, and how to open it for a command. */
+/** The place of the configured database, and the options for opening it for a command. */
 export function databasePlace({ environment, err }: CliIo) {
   const { databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir } = readConfig(environment);
   const log = (message: string): void => err(`${message}\n`);

@@ -14,7 +14,7 @@ export type PageOf<Path extends ListPath> = paths[Path]['get'] extends Respondin
 export type ItemOf<Path extends ListPath> = ElementOf<paths[Path]['get']>;
 export type ElementOf<Operation> = Operation extends Responding<{ data: readonly (infer Element)[] }> ? Element : never;
 
-/** The parameters of a list by name, of path, query and header. */
+/** The path, query and header parameters of a list, by name. */
 export type ListParameters<Path extends ListPath> = ParametersOf<paths[Path]['get']>;
 
 /** The members with which lists name the next page. */

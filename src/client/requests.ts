@@ -19,7 +19,7 @@ type BodyOf<Success> = Success extends { content: infer Content }
     : Uint8Array<ArrayBuffer>
   : undefined;
 
-/** The parameters of an operation by name, of path, query and header. */
+/** The path, query and header parameters of an operation, by name. */
 export type ParametersOf<Operation> = Operation extends {
   parameters: { query?: infer Query; path?: infer InPath; header?: infer Header };
 }

@@ -7,7 +7,7 @@ import { placed, type Arguments, type ParametersOf, type ResultOf } from './requ
 /** The operations by resource and name, such as `encounters.create`. */
 export type Resources = { readonly [Resource in keyof resources]: Named<resources[Resource]> };
 
-// Mapped by keys only, so that editors show each operation's text.
+// Map by keys only: then editors show the documentation of each operation.
 type Named<Operations> = {
   readonly [Name in keyof Operations]: Name extends `list${string}` | 'find'
     ? (...given: Arguments<ParametersOf<Operations[Name]>>) => AsyncGenerator<ElementOf<Operations[Name]>>

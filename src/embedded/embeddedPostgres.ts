@@ -41,7 +41,7 @@ interface Session {
 /**
  * Opens the PostgreSQL of DATA_DIR on loopback and starts it if necessary. The process that holds an advisory lock owns
  * PostgreSQL and stops it in `close()`. If an owner is killed, PostgreSQL keeps running and the next owner takes it
- * over. If PostgreSQL dies, the owner must stop; the next start begins it again.
+ * over. If PostgreSQL dies, the owner must stop; the next start restarts it.
  * @throws Error with DATA_DIR and the owner's process if another owner keeps it for longer than `timeoutMs`
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {

@@ -13,9 +13,7 @@ import type { PossibleDuplicate } from '../domain/patients/possibleDuplicates.js
 import { prescriptionView } from './prescriptionView.js';
 import { timestamp } from './values.js';
 
-/**
- * What a provider needs for a decision. `links` are in the documents' order; approvals expire by the tenant's clock.
- */
+/** The chart for a provider's decision. `links` are in the documents' order; approvals expire by the tenant's clock. */
 export function chartView(chart: Chart, links: readonly string[], now: Date): Schemas['Chart'] {
   const earlierReviews = withinBytes(chart.earlierReviews.map((review) => reviewView(review, now)));
   const endedEncounters = withinBytes(chart.endedEncounters.map((encounter) => encounterDetailsView(encounter, now)));

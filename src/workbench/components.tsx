@@ -62,7 +62,7 @@ export function Button({ text, work, label }: { text: string; work: () => Promis
 /** Maximum of lines of a growing list. */
 export const SHOWN = 200;
 
-/** A line that opens to more. */
+/** A line that expands to more. */
 export const details = (summary: ComponentChildren, more: ComponentChildren, onToggle?: () => void) => (
   <details onToggle={onToggle}>
     <summary>{summary}</summary>

@@ -8,7 +8,7 @@ import { States } from './states.js';
 
 type Simulation = components['schemas']['SimulateEncounterRequest'];
 
-/** What the provider can do, by the statuses of an encounter in which it is possible. */
+/** The provider's actions, each with the statuses of an encounter that allow it. */
 const ACTIONS: readonly (readonly [text: string, body: Simulation, statuses: RegExp])[] = [
   ['Claim', { outcome: 'claim' }, /^pending/],
   ['Approve all', { outcome: 'approve_all' }, /_review$/],

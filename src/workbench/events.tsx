@@ -4,7 +4,7 @@ import type { Session } from './session.js';
 
 type Event = components['schemas']['Event'];
 
-/** List items that show type, subject and time of an event, and open to all of it. */
+/** List items that show type, subject and time of an event, and expand to the whole event. */
 export const eventItems = (session: Session, events: readonly Event[]) =>
   events.map((event) => {
     const { id, type, timestamp, data } = event;

@@ -52,7 +52,7 @@ function sessionOf(client: Client): Session {
     async show(encounter) {
       this.open = encounter;
       await fill('encounter', openEncounter(this));
-      // Opens its tab on a narrow page.
+      // On a narrow page, this opens the encounter's tab.
       location.hash = 'encounter-part';
       part('encounter-title').focus();
     },

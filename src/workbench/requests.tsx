@@ -32,7 +32,7 @@ export async function requests({ client }: Session) {
   ];
 }
 
-/** A request that opens to what was sent and received, which the sandbox keeps for an hour. */
+/** A request that expands to its bodies and those of its response, which the sandbox keeps for an hour. */
 function RequestLine({ client, ...request }: SandboxRequest & Pick<Session, 'client'>) {
   const { at, method, operationId, status, code, requestId } = request;
   const [text, setText] = useState('Loading …');

@@ -14,7 +14,6 @@ export interface Session {
   readonly client: Client;
   /** The number of the encounter that the page shows. */
   open: number | undefined;
-  /** Shows an encounter. */
   show(encounter: number): Promise<void>;
   /** Waits for a change, tells the user that it was made, and refreshes. */
   change(work: Promise<unknown>, text: string): Promise<void>;
@@ -24,7 +23,7 @@ export interface Session {
 
 export type Credentials = Pick<ClientOptions, 'clientId' | 'clientSecret'>;
 
-/** Where this tab keeps the credentials of a sandbox, which the workbench and Run share (D-317). */
+/** The key under which this tab stores the credentials of a sandbox, for the workbench and Run (D-317). */
 const KEPT = 'sandbox';
 export const kept = (): Credentials | null => JSON.parse(sessionStorage.getItem(KEPT) ?? 'null') as Credentials | null;
 export const signOut = (): void => sessionStorage.removeItem(KEPT);

@@ -6,7 +6,7 @@ import { databaseWith, dropDatabases, nextMigrations, rowsOf } from '../support/
 
 afterAll(dropDatabases);
 
-it('migrate changes the tables of a cluster, and places new ones', async () => {
+it('migrate changes the tables of a cluster, and adds new ones to the layout', async () => {
   const url = await databaseWith([]);
   await rowsOf(
     url,

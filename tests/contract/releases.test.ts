@@ -68,9 +68,9 @@ describe('released files', () => {
   it.each([migration, record])('are named if they change later: %s', async (file) => {
     const { path, write } = await newRepository();
     await write(file, '{}');
-    expect(await changedFiles(path)).toEqual([`${file} was changed after its release.`]);
+    expect(await changedFiles(path)).toEqual([`${file} was changed after its release: restore it.`]);
     await write('package.json', { version: '1.1.0' });
-    await expect(release(path)).rejects.toThrow(`${file} was changed after its release.`);
+    await expect(release(path)).rejects.toThrow(`${file} was changed after its release: restore it.`);
   });
 
   it('are named if the manifest lacks the record, or the record is gone', async () => {
@@ -78,7 +78,9 @@ describe('released files', () => {
     await write('generated/released/0.9.0.json', {});
     expect(await changedFiles(path)).toEqual([`generated/released/0.9.0.json is not in ${manifest}.`]);
     await write(manifest, { 'generated/released/0.9.0.json': 'x', 'generated/released/0.8.0.json': 'x' });
-    expect(await changedFiles(path)).toContain('generated/released/0.8.0.json was removed after its release.');
+    expect(await changedFiles(path)).toContain(
+      'generated/released/0.8.0.json was removed after its release: restore it.',
+    );
   });
 
   it('are not added for a candidate, nor twice', async () => {

@@ -7,8 +7,8 @@ const others = ['_prisma_migrations', 'job_run', 'ref_state', 'signing_key', 'te
 
 afterAll(dropDatabases);
 
-describe('the layout of a cluster of Citus', () => {
-  it('finds the schema fit: every other table has tenant_id in its primary key, unique indexes and foreign keys', async () => {
+describe('the layout of a Citus cluster', () => {
+  it('fits the schema: tables of tenants have tenant_id in primary key, unique indexes and foreign keys', async () => {
     const url = await database(createTestDatabase);
     const rows = await rowsOf(
       url,

@@ -197,7 +197,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect(id).toBeGreaterThan(lostEncounter.encounter_id);
   });
 
-  it('erases the patients of the erasure journal again in the restore, with their documents', async () => {
+  it('restores the patients of the erasure journal as erased, without their documents', async () => {
     const { body } = await call(restored, `GET /clients/${erasedId}`, { token: partner.token });
     expect(body).toMatchObject({ email: `${erasedId}@erased.invalid` });
     expect(await rowsOf(urlOf('owner', 'ces_restored'), 'SELECT FROM document')).toHaveLength(1);

@@ -175,7 +175,7 @@ describe('after a crash', () => {
     expect(await isGone(second.url)).toBe(true);
   });
 
-  it('the next start begins a killed PostgreSQL again, with all committed rows', async () => {
+  it('the next server restarts a killed PostgreSQL, with all committed rows', async () => {
     const first = await here('server');
     await query(first.url, 'CREATE TABLE durable AS SELECT 1 AS n');
     process.kill(await postmaster(), 'SIGKILL');

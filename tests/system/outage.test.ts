@@ -94,7 +94,7 @@ function upload(path: string): Promise<Answer> {
 }
 
 describe('while the database refuses connections', () => {
-  it('every operation answers 503 with Retry-After, and recovers without a restart', async () => {
+  it('every secured operation and issueToken answer 503 with Retry-After, and recover without a restart', async () => {
     const nameOf = ({ operationId }: ContractOperation): string => operationId;
     const all = [...securedOperations, operationOf('issueToken')];
     const answerAll = () =>
@@ -128,7 +128,7 @@ describe('while the database refuses connections', () => {
   });
 });
 
-it('every operation answers 503 while the database hangs, and recovers', async () => {
+it('every secured operation and issueToken answer 503 while the database hangs, and issueToken recovers', async () => {
   await login();
   proxy.hang();
   const answers = await Promise.all([...securedOperations.map(send), login()]);

@@ -50,7 +50,7 @@ app.post<{ Body: { encounter_id: number } }>(
   },
 );
 
-/** What a response shows of an encounter. */
+/** The parts of an encounter that a response shows. */
 export const parts = { treatments: true, documents: true, gfeItems: true, orders: true };
 const byNumber = { params: object({ number: { type: 'integer' } }) };
 app.get<{ Params: { number: number } }>(

@@ -83,7 +83,7 @@ async function findManifest(store: BackupStore, name = MANIFEST): Promise<Manife
 export async function readManifest(store: BackupStore, isOfTenant = false): Promise<Manifest> {
   const manifest = await findManifest(store);
   if (manifest && (manifest.tenant !== undefined) === isOfTenant) return manifest;
-  throw new Error(`${store.folder} contains no ${isOfTenant ? 'export of a tenant' : 'backup'}.`);
+  throw new Error(`${store.folder} contains no ${isOfTenant ? 'export of a tenant' : 'backup'}. Correct --from.`);
 }
 
 /** Reads the manifest of the last kept backup at or before a time. @throws Error if there is none */

@@ -12,7 +12,6 @@ const DEBIAN = '/usr/lib/postgresql';
 
 /** An installed program of PostgreSQL, such as pg_dump. */
 export interface PgProgram {
-  /** The program's major version. */
   readonly major: number;
   /** Streams the program's output. @throws Error with the first line of its error output if it fails, even midway */
   output(url: string, ...args: readonly string[]): AsyncIterable<Uint8Array>;

@@ -5,7 +5,7 @@ import { lastLine } from '../../failures.js';
 export interface Result {
   readonly level: 'ok' | 'warning' | 'failure';
   readonly message: string;
-  /** What the operator should do; null if nothing is needed. */
+  /** The advice to the operator; null if nothing is needed. */
   readonly remedy: string | null;
 }
 

@@ -75,7 +75,7 @@ export function makerOf(secret: string) {
     timestamp: new Date(Date.now() - ageMs).toISOString(),
     data: samples[type],
   });
-  /** Signs an event like the service; other keys and an older timestamp can be given. */
+  /** Signs an event like the service: by default with the right key, and now. */
   const signed = (envelope: Envelope, keys = [key], ageMs = 0): Message => {
     const body = JSON.stringify(envelope);
     return { headers: signedHeaders(keys, randomUUID(), body, Date.now() - ageMs), body };
@@ -86,7 +86,7 @@ export function makerOf(secret: string) {
   return { event, ping, signed, valid, key, foreignKey: randomBytes(key.length) };
 }
 
-/** The checks after the first event. Forgeries are pings, which name no record. */
+/** The checks after the first event. Forgeries are pings: a receiver that accepts one changes no record. */
 export const checks: readonly Check[] = [
   {
     name: 'accepts_duplicate',

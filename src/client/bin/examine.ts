@@ -67,7 +67,7 @@ export async function examine(url: string, secret: string): Promise<Report> {
 const COLORS = { passed: 'green', failed: 'red', not_judged: 'yellow' } as const;
 type Color = (color: 'green' | 'yellow' | 'red', text: string) => string;
 
-/** A report as text: a line for each check, with the remedy below, and the sum. */
+/** A report as text: a line for each check, with the remedy below, and the counts. */
 export function textOf({ passed, failed, not_judged, checks: results }: Report, color: Color): string {
   const lines = results.map(({ name, outcome, seen, remedy }) => {
     const responses = seen.map(({ httpStatus, error, durationMs }) => `${httpStatus ?? error} in ${durationMs} ms`);

@@ -76,7 +76,7 @@ export async function addCheckpoint(
   return count === 1;
 }
 
-/** A chain, and the position of its last row, which is committed. */
+/** A chain with rows that no checkpoint covers yet; `last` is the position of its last committed row. */
 interface Unsealed {
   readonly tenantId: string;
   readonly last: bigint;

@@ -51,7 +51,7 @@ const BATCH = 1_000n;
 const MAX_REMOVED = 100;
 
 /**
- * Restores fixtures and real time, after requests in progress; API clients stay (R-76). Commits the audit row `row`.
+ * Restores fixtures and real time, after writes in progress; API clients stay (R-76). Commits the audit row `row`.
  * @throws Problem sandbox_only, sandbox_busy
  */
 export async function resetSandbox(context: Context, row: AuditRow): Promise<void> {
@@ -105,7 +105,7 @@ async function fill(context: TransactionContext, tenantId: string, file: StoredF
 }
 
 /**
- * Waits for the tenant's requests in progress and blocks new ones. Jobs lock rows of encounters or orders first; the
+ * Waits for the tenant's writes in progress and blocks new ones. Jobs lock rows of encounters or orders first; the
  * reset does, too, because the reverse order deadlocks.
  */
 async function lockEverything(context: TransactionContext, tenantId: string): Promise<void> {

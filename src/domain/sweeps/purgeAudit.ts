@@ -41,7 +41,7 @@ async function purgeChain(context: DomainContext, tenantId: string, before: Date
 /** Deletes a batch of the audit rows whose removal the chain records. The last batch also deletes earlier checkpoints. */
 function removeBatch(context: DomainContext, tenantId: string): Promise<number> {
   return inTransaction(context, async ({ db }) => {
-    // A statement of its own: a distributed PostgreSQL passes on SET LOCAL, but not set_config().
+    // Use SET LOCAL, because a distributed PostgreSQL does not pass on set_config() to its workers.
     await db.everyTenant.run`SET LOCAL audit.retention = 'on'`;
     const anchor = (await latestRemoval(db, tenantId)) ?? 0n;
     const removed = await db.of(tenantId).run`

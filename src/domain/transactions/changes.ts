@@ -59,12 +59,12 @@ const generated: Partial<Record<Prisma.ModelName, readonly string[]>> = {
   Order: ['orderNo'],
 };
 
-/** The tables that a revision may shorten (R-232). In all others, a missing row is a mistake of the decision. */
+/** The models of which a decision may remove rows, to change treatments (R-232). For others, it is a mistake. */
 const removable: readonly Prisma.ModelName[] = ['EncounterTreatment', 'GfeItem'];
 
 /**
  * The statements that turn the rows `before` into the rows `after`: new rows are inserted, changed columns updated, and
- * {@link removable} rows deleted. Every row of `before` must be locked, because the statements must never wait.
+ * missing rows of {@link removable} models deleted. The rows of `before` must be locked: the statements must not wait.
  */
 export function changesOf(tenantId: string, before: Rows, after: Rows): Prisma.Sql[] {
   const models = Object.keys({ ...before, ...after }) as Prisma.ModelName[];

@@ -59,8 +59,8 @@ export function updateRows<Model extends Prisma.ModelName>(
 }
 
 /**
- * Takes the next number of a sequence; one that is not used is lost (R-14). A statement of its own, because in a distributed
- * PostgreSQL only the coordinator has the sequence.
+ * Takes the next number of a sequence; one that is not used is lost (R-14). Runs as a separate statement, because in a
+ * distributed PostgreSQL only the coordinator has the sequence.
  */
 export async function nextNumber(
   { everyTenant }: Queries,

@@ -85,7 +85,7 @@ export function createBackend(
     if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
   };
   const match = buildMatcher(endpoints);
-  return { match, /** Those of every response. */ headers: common, answer };
+  return { match, /** The headers of every response. */ headers: common, answer };
 }
 
 /** Counts a request against the caller's limits. @throws Problem rate_limited */

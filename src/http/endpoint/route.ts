@@ -29,7 +29,7 @@ export interface Locals {
   usage?: Usage;
   /** The code of the problem response. */
   code?: string;
-  /** What a sandbox's request asks for. Its problem is not logged as an error, and metrics exclude its delay. */
+  /** The behavior that a sandbox's request asks for: its problem is no error in the log, its delay not in the metrics. */
   behavior?: Behavior;
   /** The error for Express to turn into a response. */
   failure?: unknown;

@@ -175,7 +175,7 @@ function typeHint({ type, 'x-hint': hint }: NonNullable<ErrorObject['parentSchem
   return name === 'string' ? typeNames[name] : ((hint as string | undefined) ?? typeNames[name]);
 }
 
-/** What to do about an unknown property: use the one that the caller probably meant, or remove it if none is similar. */
+/** The advice for an unknown property: the name that the caller probably meant, or to remove it if none is similar. */
 function suggestion(name: string, schema: NonNullable<ErrorObject['parentSchema']>): string {
   const properties = (schema['properties'] ?? {}) as object;
   // Allow fewer differences in short names, which resemble too many others. Skip long names: comparing them would take
@@ -185,7 +185,7 @@ function suggestion(name: string, schema: NonNullable<ErrorObject['parentSchema'
   return known === undefined ? '; remove it' : `; perhaps ${known} is meant`;
 }
 
-/** What an operation returns: the response to send. */
+/** The response of an operation, to be sent. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;

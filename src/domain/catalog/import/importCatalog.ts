@@ -38,7 +38,7 @@ export async function importCatalog(
   return inTransaction(context, (transaction) => writeCatalog(transaction, tenantId, file, progress));
 }
 
-/** What the import of a file changes in a stored catalog, or the faults of the file. */
+/** The changes of a stored catalog by the import of a file, or the faults of the file. */
 export function decideImport(
   file: ValidFile<Catalog> | FaultyFile,
   stored: Planning['stored'],
