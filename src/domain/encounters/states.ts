@@ -18,8 +18,8 @@ interface Transition {
 
 /**
  * All transitions of an encounter (R-38). A new encounter is `pending_review`. A review with at least one approved item is
- * `approve`, one with none is `deny`. `ask` requests information and `inform` provides it; `revise` changes treatments or
- * the type of review; `revoke` takes approvals back; `amend` adds an addendum to a finished review.
+ * `approve`, one with none is `deny`. `ask` requests information and `inform` provides it; `revise` changes treatments,
+ * type of review or `patientState`; `revoke` takes approvals back; `amend` adds an addendum to a finished review.
  */
 export const encounterTransitions = {
   pending_review: {
@@ -67,7 +67,7 @@ const participles: Readonly<Record<EncounterEvent, string>> = {
   ask: 'sent back with a question',
   inform: 'given information',
   reschedule: 'rescheduled',
-  revise: 'given other treatments or another type of review',
+  revise: 'given other treatments, another type of review or another patientState',
   cancel: 'cancelled',
   expire: 'expired',
   revoke: 'revoked',
