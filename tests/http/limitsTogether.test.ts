@@ -10,7 +10,7 @@ import { loginBody } from '../support/tokens.js';
 const describeIfRedis = hasRedis() ? describe : describe.skip;
 const LIMIT = 100;
 const DOWN = 'Redis at RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone';
-const UP = 'RATE_LIMIT_REDIS_URL answers again; limits are those of all servers';
+const UP = 'Redis at RATE_LIMIT_REDIS_URL answers again; it counts for all servers';
 
 describeIfRedis('servers with one Redis', () => {
   let redis: RedisServer;

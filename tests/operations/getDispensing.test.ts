@@ -76,7 +76,7 @@ describe('getDispensing 404', () => {
 });
 
 describe('getDispensing 409', () => {
-  it("answers approval_ended if all lines of the caller's pharmacies are held, from the end of the approval on", async () => {
+  it("answers approval_ended once the approval of every line of the caller's pharmacies has expired", async () => {
     const own = newId();
     const { order_no, gfe_data } = await orderOfTwo(harness, partner, 0, [own, newId()]);
     const fault = { pointer: '#/lines/0', code: 'approval_ended' };

@@ -22,7 +22,7 @@ describe('getEncounter 200', () => {
     expect((await get(gfe_no)).body).toMatchObject({ id, status: 'cancelled' });
   });
 
-  it('shows an approval as expired from its validUntil on, and the encounter as completed', async () => {
+  it('shows an approval as expired once validUntil is reached, and the encounter as completed', async () => {
     const encounter = await completedEncounter(harness, partner);
     const [item] = encounter.gfe_data;
     const { body } = await atTime(harness, partner, item.validUntil, ({ token }) => {

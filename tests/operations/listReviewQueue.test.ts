@@ -52,7 +52,7 @@ describe('listReviewQueue 200', () => {
     expect(await numbers()).toEqual([claimed.encounter_id]);
   });
 
-  it('filters by the kind of review and by clinic', async () => {
+  it('filters by the type of review and by clinic', async () => {
     const clinicId = await newClinic(harness, partner);
     const [here, live] = [{ clinicId }, { reviewType: 'synchronous' }];
     const both = await newEncounter(harness, partner, { ...here, ...live });
@@ -64,7 +64,7 @@ describe('listReviewQueue 200', () => {
     expect(await numbers(`?clinicId=${clinicId}&reviewType=asynchronous`)).toEqual([chart.encounter_id]);
   });
 
-  it('omits an encounter from its expiresAt on, before any sweep', async () => {
+  it('omits an encounter once expiresAt is reached, before any sweep', async () => {
     const { encounter_id, expiresAt } = await newEncounter(harness, partner);
     const end = Date.parse(expiresAt);
     for (const [time, expected] of [

@@ -5,7 +5,7 @@ import { sqlState } from './databaseErrors.js';
 export interface LockPatience {
   /** Lock timeout of a statement, in milliseconds. Meanwhile, requests for the table queue behind the statement. */
   readonly timeoutMs: number;
-  /** Pauses between attempts, in milliseconds. In a pause, the requests run that queued behind the last attempt. */
+  /** Pauses between attempts, in milliseconds. Requests that queued behind an attempt run in the pause after it. */
   readonly pausesMs: readonly number[];
 }
 

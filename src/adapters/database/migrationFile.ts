@@ -50,7 +50,7 @@ export interface StatedLock {
   readonly table: string;
 }
 
-/** The locks, and how it reads rows, that a migration states after `-- Locks:`; undefined if it states none. */
+/** The locks and the reads of rows that a migration states after `-- Locks:`; undefined if it states none. */
 export function locksOf(sql: string): { readonly locks: StatedLock[]; readonly reads: string | undefined } | undefined {
   const [line, stated, reads] = LOCKS.exec(sql) ?? [];
   if (line === undefined || stated === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { kindOf, locksOf, readMigrations, type Migration, type StatedLock } from './migrationFile.js';
 import { withClient } from './withClient.js';
 
-/** What a pending migration will do. */
+/** A pending migration: how it runs, and which locks it takes. */
 export interface PlannedMigration {
   readonly migration: string;
   readonly runs: string;

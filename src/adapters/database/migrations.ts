@@ -63,7 +63,7 @@ function reasonsOf(strange: readonly RecordedMigration[], isKnown: (name: string
   const changed = strange.filter(({ name, finished }) => finished && isKnown(name));
   const unknown = strange.filter(({ name, finished }) => finished && !isKnown(name));
   const groups = [
-    [unfinished, 'has migrations that did not finish', 'Finish them by the program that began them'],
+    [unfinished, 'has migrations that did not finish', 'Finish them with the program that started them'],
     [changed, 'has migrations whose files were changed since they were applied', 'Deploy the build that applied them'],
     [unknown, 'has migrations that this build does not know', 'Deploy the build that has them'],
   ] as const;

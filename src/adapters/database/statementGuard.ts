@@ -9,7 +9,7 @@ export type StatementGuard = (text: string, values: readonly unknown[], tenantId
 const MAX_REMEMBERED = 1_000;
 
 /**
- * A guard that reads each text once, and then compares the tenant's parameters.
+ * Creates a guard. It parses each text once, and later only checks that the same parameters are the tenant.
  * @param tables the tables with rows of tenants, and the table of tenants
  */
 export function statementGuard(tables: ReadonlySet<string>): StatementGuard {
@@ -39,7 +39,7 @@ interface Query {
   readonly equal: [string, string][];
 }
 
-/** A pair of parentheses; those around a query have their own. */
+/** A pair of parentheses. `query` is the one that they contain, else the one that they are in. */
 interface Group {
   query: Query;
   readonly isQuery: boolean;
@@ -123,7 +123,7 @@ function compare(query: Query, one: Side, other: Side, isTenant: (parameter: str
   for (const first of left) for (const second of right) query.equal.push([first, second]);
 }
 
-/** The aliases whose tenant a side is; `$` is the tenant's parameter. */
+/** The aliases whose column of the tenant this side can be; `$` for the tenant's parameter. */
 function ownersOf({ tables }: Query, [alias, column]: Side, isTenant: (parameter: string) => boolean): string[] {
   const name = alias.replaceAll('"', '');
   if (column.startsWith('$')) return isTenant(column) ? ['$'] : [];

@@ -102,7 +102,7 @@ async function lookupInDns(hostname: string): Promise<LookupAddress[]> {
   const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   const addresses = [...addressesOf(ipv4, 4), ...addressesOf(ipv6, 6)];
   if (addresses.length > 0) return addresses;
-  throw ipv4.status === 'rejected' ? ipv4.reason : new Error('The name has no address');
+  throw ipv4.status === 'rejected' ? ipv4.reason : new Error('The host name has no address');
 }
 
 function addressesOf(result: PromiseSettledResult<string[]>, family: number): LookupAddress[] {

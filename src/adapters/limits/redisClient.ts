@@ -29,7 +29,7 @@ export async function connectRedis(url: string, log: Logger): Promise<RedisClien
     metrics?.limiterFallback.set(1);
   });
   client.on('ready', () => {
-    if (isAway) log.info('RATE_LIMIT_REDIS_URL answers again; limits are those of all servers');
+    if (isAway) log.info('Redis at RATE_LIMIT_REDIS_URL answers again; it counts for all servers');
     isAway = false;
     metrics?.limiterFallback.set(0);
   });

@@ -29,7 +29,7 @@ export function createMetrics() {
     }),
     limitHits: counter(
       'ces_limit_hits_total',
-      'Requests refused by the limit that was hit; "tenant": with 503, because of its own load',
+      "Requests refused with 429, by limit, or (tenant) with 503 because of the tenant's own load",
       'limit',
     ),
     limiterFallback: new Gauge({

@@ -6,7 +6,7 @@ import type { SigningKey, SigningKeys } from '../tokens/signingKeys.js';
 export type FileLinks = ReturnType<typeof createFileLinks>;
 
 /**
- * A secret of the newest signing key signs links; those of all keys open them.
+ * Signs links with a secret derived from the newest signing key, and opens them with those of all keys.
  * @param baseUrl the service's public address without a final slash; read for each link
  */
 export const createFileLinks = (keys: SigningKeys, baseUrl: () => string) => ({

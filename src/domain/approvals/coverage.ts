@@ -71,7 +71,7 @@ export function coverage(
   return isPending ? 'pending' : decided;
 }
 
-/** Which reasons keep a patient from a treatment after a review of this type, in the order of R-29. */
+/** Whether each reason excludes a patient from a treatment with this type of review, in the order of R-29. */
 export const exclusions = (
   treatment: PresentTreatment,
   { age, hasGuardian, isPatientActive, isClinicActive }: PresentFacts,

@@ -113,7 +113,7 @@ export async function readReviewState(
   return { reviewState: row?.reviewState ?? null };
 }
 
-/** Determines the review state of a patient's open encounters again, so that the queue's filter finds them (R-107). */
+/** Updates the review state of a patient's open encounters, so that the queue's filter finds them (R-107). */
 export async function updateReviewStates({ db, caller }: CallerContext, patientId: string): Promise<void> {
   const { tenantId } = caller;
   await db.of(tenantId).run`

@@ -262,10 +262,6 @@ function faultsAt<T, Code extends ProblemCode>(
 /** The problem for the faults of one step: it has the code of the first, and lists all of them. */
 export function refuse(faults: readonly CodedFault[]): Problem {
   const [first] = faults;
-  if (!first)
-    return new Problem(
-      'internal_error',
-      'The request was refused without a reason. Report the request_id to the operator.',
-    );
+  if (!first) return new Problem('internal_error');
   return new Problem(first.code, undefined, { errors: faults });
 }

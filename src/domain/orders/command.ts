@@ -9,7 +9,7 @@ import { ofPharmacies, ordersWhere, permittedOrder, type OrderRecord } from './o
 /** Everything that a command on an order decides about, locked until the commit. */
 export interface OrderState {
   readonly order: OrderRecord;
-  /** The treatments of its encounter, with what was decided about them. */
+  /** The treatments of its encounter, with their decisions. */
   readonly treatments: readonly EncounterTreatment[];
 }
 

@@ -31,7 +31,8 @@ export async function dispense({ db }: ModelContext, order: OrderRecord) {
   const lines = free.map((line) => {
     const treatment = treatments.find(({ productId }) => productId === line.productId);
     const item = gfeItems.find(({ id }) => id === line.gfeItemId);
-    if (!treatment || !item?.decidedAt) throw new Error('the treatment or the decision of an order line is missing');
+    if (!treatment || !item?.decidedAt)
+      throw new Error(`the treatment or the decision of order line ${line.id} is missing`);
     return { line, treatment, approvedAt: item.decidedAt, validUntil: item.validUntil };
   });
   const { isIdentityChanged } = reviewedIdentity(encounter, patient);

@@ -93,7 +93,7 @@ async function patientDocuments(prisma: Models, { tenantId, patientId, documents
   };
 }
 
-/** What the patient ordered at any clinic: the provider must see that another one supplies the treatment, too. */
+/** The patient's order lines at any clinic: the provider must see that another clinic supplies the treatment, too. */
 async function latestSupplies(db: Reads, { tenantId, patientId }: Pick<Encounter, 'tenantId' | 'patientId'>) {
   const ofPatient = Prisma.sql`order_id ${ordersOfPatient(tenantId, Prisma.sql`${patientId}::uuid`)}`;
   const latest = Prisma.sql`ORDER BY ordered_at DESC, order_id DESC, position LIMIT ${MAX_ENTRIES + 1}`;

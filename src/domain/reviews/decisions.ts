@@ -113,7 +113,7 @@ function fault(place: string, detail: string): FieldError {
   return { pointer: `#/decisions${place}`, code: 'decisions_incomplete', detail };
 }
 
-/** What an approval's checks need: the facts of today, and the catalog's treatments of the encounter. */
+/** The facts and the catalog's treatments of today, by which an approval is checked. */
 export interface WithPresent {
   readonly facts: PresentFacts;
   readonly present: readonly AskedTreatment[];
@@ -125,7 +125,7 @@ export const patientOf = (tenantId: string, which: Prisma.Sql) => ({
   clinicId: columnOf(tenantId, 'clinic_id', which),
 });
 
-/** Reads patient, clinic and treatments of an encounter as they are today, products that were deleted since included. */
+/** Reads patient, clinic and treatments of an encounter as they are today, including products deleted since. */
 export async function readPresent(context: CallerContext, which: Prisma.Sql): Promise<WithPresent> {
   const { tenantId } = context.caller;
   const among = Prisma.sql`p.id IN (SELECT product_id FROM encounter_treatment

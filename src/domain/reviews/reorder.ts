@@ -116,7 +116,7 @@ function refuseAny<T>(
   if (errors.length > 0) throw new Problem(code, undefined, { errors });
 }
 
-/** Reads coverage and prices of today. The command has locked the patient, so that no decision comes between. */
+/** Reads coverage and prices of today. The command has locked the patient, so no decision can change the coverage. */
 async function loadBasis(context: CallerContext, which: Prisma.Sql, ids: readonly string[]): Promise<ReorderBasis> {
   const { db, caller } = context;
   const { tenantId } = caller;

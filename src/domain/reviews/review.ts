@@ -75,7 +75,7 @@ export function decideClaim(
   const actor = actorOf(at, before, { reviewerRef });
   nextState(before.status, event, actor);
   requireLicense(state, before, now);
-  // The clocks of servers differ, so do not compare an encounter that is claimable from its creation on with the present time.
+  // Claimable from its creation means claimable now, whatever this clock says: the clocks of servers differ.
   const { claimableFrom, createdAt } = before;
   if (event === 'claim' && claimableFrom > createdAt && now < claimableFrom) {
     throw new Problem('not_due', undefined, { extra: { claimableFrom: claimableFrom.toISOString() } });
@@ -97,7 +97,7 @@ export function decideClaim(
 }
 
 /**
- * Gives a claimed encounter back to the queue.
+ * Returns a claimed encounter to the queue.
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other
  */
 export const releaseEncounter = (
@@ -150,7 +150,7 @@ export function submitReview(
 }
 
 /**
- * A review may still deny what it may no longer approve: an approval repeats the checks of the creation, at this moment.
+ * Only an approval repeats the checks of the creation: a provider may deny what can no longer be approved.
  * @throws Problem, in this order, invalid_state, claimed_by_other; visit_required, validation_failed;
  * decisions_incomplete; chart_changed; for an approval provider_not_licensed, patient_inactive, guardian_required,
  * treatment_not_permitted

@@ -84,7 +84,7 @@ describe('rotation', () => {
     await expect(rotate()).resolves.toMatchObject({ clientId: client.clientId });
   });
 
-  it('ends every earlier secret at once for a leak', async () => {
+  it('ends every earlier secret at once if the old one expires after 0 s', async () => {
     const client = await newClient(harness, partner.tenantId);
     const second = await rotated(client, HOUR);
     const third = await rotated(client, 0);

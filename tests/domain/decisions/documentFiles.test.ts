@@ -132,7 +132,7 @@ describe('a fetched file', () => {
     },
   );
 
-  it('is compared with fileName, not with the URL, if both are given', () => {
+  it('must fit the extension of fileName, but not that of the URL, if both are given', () => {
     const url = 'https://files.example.com/scan.png';
     expect(codeOf(() => describeAs({ fileName: 'blood.pdf', url }))).toBe('accepted');
   });

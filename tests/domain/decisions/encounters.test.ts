@@ -228,7 +228,7 @@ describe('a rescheduling', () => {
 });
 
 describe('information', () => {
-  it('returns an asked encounter to the queue for thirty days, and keeps a later deadline', () => {
+  it('returns an encounter with a question to the queue for thirty days, and keeps a later deadline', () => {
     const life = inStatus.awaiting_information();
     life.inform(0);
     expect(life.encounters[0]).toMatchObject({ status: 'pending_review', expiresAt: new Date('2026-12-20T16:00:00Z') });
@@ -269,7 +269,7 @@ describe('information', () => {
     ]);
   });
 
-  it('is refused from 14 days after the question on', () => {
+  it('is refused once the question is 14 days old', () => {
     const life = inStatus.awaiting_information();
     life.pass(14);
     expect(problemOf(() => life.inform(0))?.extra).toEqual({ current_status: 'expired' });

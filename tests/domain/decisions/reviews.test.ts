@@ -195,7 +195,7 @@ describe('a revocation', () => {
     expect(codeOf(() => life.revoke(0, items))).toBe(code);
   });
 
-  it('is refused from the end of the approval on', () => {
+  it('is refused once the approval has expired', () => {
     const life = claimed();
     life.decide(0);
     life.pass(400);

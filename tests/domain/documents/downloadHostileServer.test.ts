@@ -56,12 +56,12 @@ describe('a server that does not deliver the file', () => {
     ['sends no headers', () => undefined],
     ['stops after the headers', (response) => response.writeHead(200).flushHeaders()],
     ['stops in the middle', (response) => response.write(Buffer.alloc(50_000))],
-  ])('is aborted after the total time when it %s', async (name, answer) => {
+  ])('is abandoned after the total time when it %s', async (name, answer) => {
     const url = files.host.serve(`/${encodeURIComponent(name)}`, (_request, response) => answer(response));
     expect(await files.codeFor(url, { totalTimeout: 200 })).toBe(failed);
   });
 
-  it('is aborted after the total time, even if it sends slowly and redirects', async () => {
+  it('is abandoned after the total time, even if it sends slowly and redirects', async () => {
     const drip = files.host.serve('/drip', (_request, response) => {
       const timer = setInterval(() => response.write('x'), 20);
       response.on('close', () => clearInterval(timer));
@@ -94,19 +94,19 @@ describe('a server that does not deliver the file', () => {
     }
   });
 
-  it('is aborted after the connect timeout when it does not complete the TLS handshake', async () => {
+  it('is abandoned after the connect timeout when it does not complete the TLS handshake', async () => {
     const { host } = await opened(startRawServer(undefined, false));
     expect(await files.codeFor(`https://${host}/`, { allowedHosts: [host], connectTimeout: 100 })).toBe(failed);
   });
 
-  it('is aborted after the connect timeout when it does not accept the connection', async () => {
+  it('is abandoned after the connect timeout when it does not accept the connection', async () => {
     const { host } = await opened(startDeafServer());
     // Only the connect timeout can end the attempt within the time of the test.
     const limits = { connectTimeout: 100, totalTimeout: 60_000 };
     expect(await files.codeFor(`http://${host}/`, { allowedHosts: [host], ...limits })).toBe(failed);
   });
 
-  it('is aborted after the connect timeout when DNS does not answer', async () => {
+  it('is abandoned after the connect timeout when DNS does not answer', async () => {
     const lookup: HostLookup = () => new Promise(() => undefined);
     expect(await files.codeFor('https://files.example.com/', { lookup, connectTimeout: 100 })).toBe(failed);
   });

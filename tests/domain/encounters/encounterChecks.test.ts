@@ -68,7 +68,7 @@ it.each([
   expectProblem(answer, 400, 'validation_failed', [{ pointer: `#/${name}/1`, code: 'uniqueItems' }]);
 });
 
-describe('references to records that the caller cannot see', () => {
+describe('createEncounter with a record that the caller cannot see', () => {
   const requestId = '01a10caf-a4c0-7000-8000-0000000000aa';
 
   it('answers 404 to a clinic that the client is not limited to, exactly as to an unknown id', async () => {

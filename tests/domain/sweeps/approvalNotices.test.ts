@@ -54,7 +54,7 @@ describe('the sweeps of ending approvals', () => {
     },
   );
 
-  it('record gfe.expiring 30 days before the end of an approval that ends for another reason than the category', async () => {
+  it('record gfe.expiring 30 days before the end of an approval whose category sets no end', async () => {
     const { partner, encounter } = await approval('ONCE', false);
     const end = Date.now() + 180 * DAY_MS;
     await harness.domain.db.prisma.gfeItem.updateMany({

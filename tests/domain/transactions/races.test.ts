@@ -245,7 +245,7 @@ it.each<[string, Change<Review>]>([
   expect(await outcomesOf(newReview, [review, change])).toEqual([`done, done: ${untouched}`, 'chart_changed, done']);
 });
 
-it('createEncounter names no document that was withdrawn before', async () => {
+it('createEncounter refuses a document whose withdrawal is committed first', async () => {
   const create: Change<Review> = async ({ patientId, documentId }) =>
     send('POST /encounters', { ...(await encounterBody(harness, partner)), patientId, documentIds: [documentId] });
   expect(await outcomesOf(newReview, [create, withdraw])).toEqual(['done, done', 'document_withdrawn, done']);
