@@ -5,9 +5,8 @@
  * scripts/bench/RESULTS-growth.md. Arguments
  * (`make bench-growth ARGS='"renewals, ten"'`) select operations, whose figures are only printed.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { openDatabase, type Database } from '../../src/adapters/database/database.js';
@@ -16,6 +15,7 @@ import type { Context } from '../../src/context.js';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { openServices } from '../../src/runtime/services.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
+import { temporaryDataDir } from '../../tests/support/postgres.js';
 import { withoutRequest } from '../../tests/support/withoutRequest.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { growthOperations, type GrowthOperation } from './growthOperations.js';
@@ -85,7 +85,7 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
   };
 }
 
-const dataDir = await mkdtemp(join(tmpdir(), 'ces-growth-'));
+const { dataDir, remove } = await temporaryDataDir();
 const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '4GB' };
 const database = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => undefined, settings });
 await migrateDatabase({ ownerUrl: database.url, url: database.url });
@@ -115,8 +115,7 @@ for (const rows of SIZES) {
   await db.close();
 }
 await client.end();
-await database.close();
-await rm(dataDir, { recursive: true, force: true });
+await remove();
 
 const head = ['operation', ...SIZES.map((rows) => `${countOf(rows)} rows, ms`), 'last ÷ first', 'read as a whole'];
 const table = [...figures].map(([name, of]) => {

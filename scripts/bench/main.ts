@@ -7,9 +7,8 @@
  * only printed. `--check` is CI's short form: it fails if a ratio exceeds {@link TOLERANCE} times the recorded one in
  * each of {@link ATTEMPTS} measurements. `--profile` also writes the service's CPU profile to .data/profiles.
  */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../src/adapters/database/database.js';
 import type { DomainContext } from '../../src/context.js';
@@ -21,6 +20,7 @@ import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
+import { temporaryDataDir } from '../../tests/support/postgres.js';
 import { operations, patientBody, type Sample } from './operations.js';
 import { cpuPerRequest, load, send, startFlags, startMeasured, type MeasuredServer } from './server.js';
 
@@ -213,18 +213,20 @@ function ratiosOf(results: string): Map<string, number> {
 const mebibytes = async (server: MeasuredServer): Promise<string> =>
   ((await server.usage()).rssBytes / 2 ** 20).toFixed(0);
 
-const dataDir = await mkdtemp(join(tmpdir(), 'ces-bench-'));
+const { dataDir, remove } = await temporaryDataDir();
 const flags = await startFlags();
 const lines: string[] = [];
 if (isWhole) {
   // Measure the start as with `make start`: with the embedded database, which the first start creates.
-  const own = { DATA_DIR: join(dataDir, 'own'), PORT: '0', RATE_LIMIT: 'off' };
-  await (await startMeasured(SERVICE, flags, own)).stop();
-  const second = await startMeasured(SERVICE, flags, own);
+  const own = await temporaryDataDir();
+  const environment = { DATA_DIR: own.dataDir, PORT: '0', RATE_LIMIT: 'off' };
+  await (await startMeasured(SERVICE, flags, environment)).stop();
+  const second = await startMeasured(SERVICE, flags, environment);
   lines.push(rowOf(['second start with the embedded database, s', (second.readyMs / 1_000).toFixed(1)]));
   await delay(5_000);
   lines.push(rowOf(['memory when idle, MiB', await mebibytes(second)]));
   await second.stop();
+  await own.remove();
 }
 const database = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => undefined });
 await migrateDatabase({ ownerUrl: database.url, url: database.url });
@@ -266,5 +268,4 @@ process.stdout.write(`${lines.join('\n')}\n`);
 
 await service.stop();
 await domain.db.close();
-await database.close();
-await rm(dataDir, { recursive: true, force: true });
+await remove();

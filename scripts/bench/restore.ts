@@ -4,8 +4,6 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -19,14 +17,13 @@ import { seedTenant } from './growthSeed.js';
 
 const ROWS = Number(process.env['RESTORE_ROWS'] ?? 100_000);
 const BYTES = 100_000;
-const folder = await mkdtemp(join(tmpdir(), 'ces-restore-'));
-const cluster = await startDebianPostgres();
+const { port, dataDir: folder, superuser, remove } = await startDebianPostgres();
 const statements = [
   `CREATE ROLE bench SUPERUSER LOGIN PASSWORD 'bench'`,
   'CREATE DATABASE source',
   'CREATE DATABASE target',
 ];
-const env = { ...process.env, ...cluster.superuser };
+const env = { ...process.env, ...superuser };
 await promisify(execFile)(
   'psql',
   statements.flatMap((statement) => ['-c', statement]),
@@ -34,7 +31,7 @@ await promisify(execFile)(
 );
 
 const environmentOf = (database: string) => ({
-  DATABASE_URL: `postgresql://bench:bench@127.0.0.1:${cluster.port}/${database}`,
+  DATABASE_URL: `postgresql://bench:bench@127.0.0.1:${port}/${database}`,
   DATA_DIR: join(folder, database),
   PATH: process.env['PATH'] ?? '',
 });
@@ -75,14 +72,10 @@ async function measure(environment: ReturnType<typeof environmentOf>, ...args: r
   process.stdout.write(`${args.slice(0, -2).join(' ')}: ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
 }
 
-try {
-  await seed();
-  const backup = join(folder, 'backup');
-  await measure(environmentOf('source'), 'backup', 'create', '--to', backup);
-  await measure(environmentOf('source'), 'backup', 'create', '--to', backup);
-  await measure(environmentOf('source'), 'backup', 'verify', '--from', backup);
-  await measure(environmentOf('target'), 'restore', '--from', backup);
-} finally {
-  await cluster.remove();
-  await rm(folder, { recursive: true, force: true });
-}
+await seed();
+const backup = join(folder, 'backup');
+await measure(environmentOf('source'), 'backup', 'create', '--to', backup);
+await measure(environmentOf('source'), 'backup', 'create', '--to', backup);
+await measure(environmentOf('source'), 'backup', 'verify', '--from', backup);
+await measure(environmentOf('target'), 'restore', '--from', backup);
+await remove();
