@@ -156,8 +156,12 @@ async function createDatabase(prefix: string, template: string): Promise<TestDat
   return { url, serviceUrl: serviceUrl(url), drop: () => onEachNode(`DROP DATABASE ${name} WITH (FORCE)`) };
 }
 
+/**
+ * Runs it on one node after the other: a drop locks the database and waits for the daemon of Citus, which connects to the
+ * other nodes. Simultaneous drops would wait for each other, and could fail after 5 seconds.
+ */
 async function onEachNode(statement: string): Promise<void> {
-  await Promise.all(nodes().map((node) => execute(node, statement)));
+  for (const node of nodes()) await execute(node, statement);
 }
 
 /** Drops databases of processes, including those of killed runs on a server that outlives them. */
