@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { reviewOptions } from '../domain/encounters/creation.js';
+import { reviewOptions } from '../domain/encounters/references.js';
 
 /** GET /review-options: the types of review that a new encounter may have. */
 export const getReviewOptions: Operation<'getReviewOptions'> = async ({ query }, context) => ({

@@ -39,7 +39,7 @@ export async function withIdempotency<R extends Response>(
     const response = await work(transaction);
     if (idempotency) {
       const { allowedClinicIds, allowedPharmacyIds } = transaction.caller;
-      storeResult(transaction, idempotency, { ...toStore(response), limits: { allowedClinicIds, allowedPharmacyIds } });
+      storeResult(transaction, idempotency, { limits: { allowedClinicIds, allowedPharmacyIds }, ...toStore(response) });
     }
     transaction.audited.push(audit.rowOf(response));
     return { response, isReplay: false };

@@ -125,7 +125,7 @@ export async function runTransaction<T>(
   };
   let isBroken = false;
   try {
-    const { result, last } = await work({ ...queries, savepoint } as Transaction);
+    const { result, last } = await work({ savepoint, ...queries } as Transaction);
     if (last) preparation.guard(last.text, last.values, null);
     inOnePacket(stream);
     const [, , { command }] = await Promise.all([

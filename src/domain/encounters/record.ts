@@ -92,7 +92,7 @@ export async function loadEncounter(
   ]);
   if (!encounter || !patient) return undefined;
   const parts = { treatments, gfeItems, orders, documents, information, addenda };
-  return { patient, encounter: { ...encounter, ...parts }, earlier: [] };
+  return { patient, encounter: { ...parts, ...encounter }, earlier: [] };
 }
 
 /** The review state of an encounter as it is now; null if none is known. */
@@ -165,9 +165,9 @@ export async function loadDecided(
   const ordersOf = groupedBy(orders, ownerOf);
   const treatmentsOf = groupedBy(treatments, ownerOf);
   return encounters.map((encounter) => ({
-    ...encounter,
     gfeItems: itemsOf(encounter.id),
     orders: ordersOf(encounter.id),
     treatments: treatmentsOf(encounter.id),
+    ...encounter,
   }));
 }

@@ -1,6 +1,6 @@
 import { Prisma, type Category, type Product, type ProductOffer } from '../../../generated/prisma/client.js';
 import type { Caller } from '../../context.js';
-import type { Bodies, ProblemCode } from '../../contract.js';
+import type { Bodies, Input, ProblemCode, Schemas } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { mayUseClinic } from '../access/limits.js';
@@ -15,8 +15,8 @@ import {
   type PresentPatient,
 } from '../approvals/clearance.js';
 import { exclusions, type Exclusions } from '../approvals/coverage.js';
-import { reviewState } from '../providers/licenses.js';
-import type { LookupContext } from '../transactions/transaction.js';
+import { licensedModes, reviewState } from '../providers/licenses.js';
+import type { LookupContext, ReadContext } from '../transactions/transaction.js';
 
 type Body = Bodies['CreateEncounterRequest'];
 
@@ -264,4 +264,26 @@ export function refuse(faults: readonly CodedFault[]): Problem {
   const [first] = faults;
   if (!first) return new Problem('internal_error');
   return new Problem(first.code, undefined, { errors: faults });
+}
+
+/**
+ * The types of review, each with the first reason that prevents it for a new encounter, if there is one (R-241).
+ * @throws Problem clinic_not_permitted, *_not_found
+ */
+export async function reviewOptions(
+  context: ReadContext,
+  query: Input<'getReviewOptions'>['query'],
+): Promise<Schemas['ReviewOptions']> {
+  if (!mayUseClinic(context, query.clinicId)) throw new Problem('clinic_not_permitted');
+  const parts = requireFound(await readReferences(context, query), inQuery);
+  const { reviewState } = parts.patient;
+  const at = context.now();
+  const licensed = await licensedModes(context, reviewState);
+  const modeOf = (reviewType: Body['reviewType']): Schemas['ReviewMode'] => {
+    const [fault] = obstacles(parts, { reviewType }, at).flat();
+    const code = fault?.code === 'treatment_not_permitted' ? fault.reason : fault?.code;
+    const reason = code ?? (licensed.includes(reviewType) ? null : 'provider_not_licensed');
+    return { reviewType, allowed: reason === null, reason };
+  };
+  return { reviewState, modes: [modeOf('synchronous'), modeOf('asynchronous')] };
 }

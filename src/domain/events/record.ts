@@ -26,5 +26,5 @@ export function recordEvent<Type extends EventType, Data extends EventDataOf<Typ
   type: Type,
   data: Data & NoOther<Type, Data>,
 ): void {
-  events.push({ ...told(place, type, data), id: newId(), timestamp: now() });
+  events.push({ id: newId(), timestamp: now(), ...told(place, type, data) });
 }

@@ -198,12 +198,12 @@ export async function ordersWhere(
     const encounter = encounterOf.get(order.encounterId);
     if (!encounter) throw new Error(`order ${order.id} has no encounter`);
     return {
-      ...order,
       lines: linesOf(order.id),
       payments: paymentsOf(order.id),
       refunds: refundsOf(order.id),
       encounter,
       factsChanges: changesOf.get(encounter.patientId) ?? {},
+      ...order,
     };
   });
   return records.sort((one, other) => one.position - other.position);

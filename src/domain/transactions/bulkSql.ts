@@ -7,14 +7,20 @@ export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
     SELECT ${columns} FROM ${recordset(table, rows)}`;
 }
 
-/** An INSERT of rows of one tenant. @param fields those to insert, without `tenantId` */
+/** The fields of rows, and their columns as a list in SQL. */
+export interface RowForm {
+  readonly fields: readonly string[];
+  readonly columns: Prisma.Sql;
+}
+export const rowForm = (fields: readonly string[]): RowForm => ({ fields, columns: identifiers(fields.map(columnOf)) });
+
+/** An INSERT of rows of one tenant. @param form of the rows, without `tenantId` */
 export function tenantInsertion(
   tenantId: string,
   table: string,
   rows: readonly object[],
-  fields = fieldsIn(rows),
+  { fields, columns } = rowForm(fieldsIn(rows)),
 ): Prisma.Sql {
-  const columns = identifiers(fields.map(columnOf));
   return Prisma.sql`INSERT INTO ${identifier(table)} (tenant_id, ${columns})
     SELECT ${tenantId}::text AS tenant_id, ${columns} FROM ${recordset(table, rows, fields)}`;
 }
@@ -105,7 +111,7 @@ export const columnList = (rows: readonly object[], without: readonly string[] =
 const identifiers = (names: readonly string[]): Prisma.Sql => Prisma.raw(names.map((name) => `"${name}"`).join(', '));
 
 /** Quotes a known table or column. @param name never text of a caller */
-export const identifier = (name: string): Prisma.Sql => identifiers([name]);
+export const identifier = (name: string): Prisma.Sql => Prisma.raw(`"${name}"`);
 
 /** The table of a model. */
 export const tableOf = (model: Prisma.ModelName): string => (model === 'Patient' ? 'client' : columnOf(model).slice(1));

@@ -1,7 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Caller } from '../../context.js';
-import { columnOf, identifier, recordset, tableOf, tenantInsertion, withParts } from './bulkSql.js';
+import {
+  columnOf,
+  identifier,
+  recordset,
+  rowForm,
+  tableOf,
+  tenantInsertion,
+  withParts,
+  type RowForm,
+} from './bulkSql.js';
 import type { TransactionContext } from './transaction.js';
 import type { NewEvent, UnitOfWork } from './unitOfWork.js';
 
@@ -41,7 +50,7 @@ export function write(
   events: readonly EventDraft[],
 ): void {
   changes.push(...changesOf(tenantId, before, after));
-  told.push(...events.map((event) => ({ ...event, id: newId(), timestamp })));
+  told.push(...events.map((event) => ({ id: newId(), timestamp, ...event })));
 }
 
 /** Sends what earlier decisions of the transaction wrote, so that the next one finds it. */
@@ -58,6 +67,17 @@ const generated: Partial<Record<Prisma.ModelName, readonly string[]>> = {
   Encounter: ['gfeNo'],
   Order: ['orderNo'],
 };
+
+/** The form of each model's rows, without the columns that the writer does not set. */
+const forms = Object.fromEntries(
+  Object.values(Prisma.ModelName).map((model) => {
+    const computed = ['tenantId', ...(generated[model] ?? [])];
+    return [
+      model,
+      rowForm(Object.keys(Prisma[`${model}ScalarFieldEnum`]).filter((field) => !computed.includes(field))),
+    ];
+  }),
+) as Readonly<Record<Prisma.ModelName, RowForm>>;
 
 /** The models of which a decision may remove rows, to change treatments (R-232). For others, it is a mistake. */
 const removable: readonly Prisma.ModelName[] = ['EncounterTreatment', 'GfeItem'];
@@ -78,8 +98,7 @@ function tableChanges(
   before: readonly Row[],
   after: readonly Row[],
 ): Prisma.Sql[] {
-  const computed = ['tenantId', ...(generated[model] ?? [])];
-  const fields = Object.keys(Prisma[`${model}ScalarFieldEnum`]).filter((field) => !computed.includes(field));
+  const [table, form] = [tableOf(model), forms[model]];
   const stored = new Map(before.map((row) => [keyOf(row), row]));
   const left = new Set(after.map(keyOf));
   const added = after.filter((row) => !stored.has(keyOf(row)));
@@ -89,14 +108,13 @@ function tableChanges(
   const changed = after.filter((row) => {
     const old = stored.get(keyOf(row));
     if (!old || old === row) return false;
-    const own = fields.filter((field) => !isDeepStrictEqual(old[field], row[field]));
+    const own = form.fields.filter((field) => !isDeepStrictEqual(old[field], row[field]));
     for (const field of own) differing.add(field);
     return own.length > 0;
   });
-  const table = tableOf(model);
   const ids = removed.map(({ id }) => id);
   return [
-    ...(added.length > 0 ? [tenantInsertion(tenantId, table, added, fields)] : []),
+    ...(added.length > 0 ? [tenantInsertion(tenantId, table, added, form)] : []),
     ...(changed.length > 0 ? [update(tenantId, table, changed, [...differing])] : []),
     ...(removed.length > 0
       ? [Prisma.sql`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND id = ANY(${ids}::uuid[])`]

@@ -68,7 +68,7 @@ function counting(counter: 'event_counter' | 'audit_counter', tenantId: string, 
 }
 
 function auditInsertion(audited: readonly AuditRow[]): Prisma.Sql {
-  const rows = audited.map((row, index) => ({ ...row, tenantId: chainOf(row), position: index + 1 }));
+  const rows = audited.map((row, index) => ({ position: index + 1, ...row, tenantId: chainOf(row) }));
   const columns = columnList(rows, ['position']);
   return Prisma.sql`
     INSERT INTO audit_event (position, ${columns})
@@ -76,7 +76,7 @@ function auditInsertion(audited: readonly AuditRow[]): Prisma.Sql {
 }
 
 function eventInsertion(events: readonly NewEvent[]): Prisma.Sql {
-  const rows = events.map((event, index) => ({ ...event, position: index + 1 }));
+  const rows = events.map((event, index) => ({ position: index + 1, ...event }));
   const columns = columnList(rows, ['position']);
   return Prisma.sql`
     INSERT INTO event (position, ${columns})

@@ -1,6 +1,5 @@
 import type { Operation } from 'openapi-backend';
 import type { RequestAudit, Services } from '../../context.js';
-import { emptyRow } from '../../domain/audit/recorder.js';
 import { anyUuid } from '../../domain/transactions/uuid.js';
 import { addressOf, type Locals, type Request, type Route } from './route.js';
 
@@ -81,10 +80,10 @@ export function requestAudit(
       const patientIds = new Set(named === null ? [] : [named]);
       if (rule?.namesPatients === true || status >= 400) addPatients(body, patientIds);
       return {
-        ...emptyRow,
         at: now(),
         tenantId: this.tenantId,
         clientId: this.clientId,
+        operator: null,
         operationId,
         resourceType: rule?.resource ?? null,
         resourceId: rule?.idOf(parts) ?? null,

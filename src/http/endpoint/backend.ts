@@ -129,7 +129,7 @@ function slots(endpoints: readonly Endpoint[], services: Services, unread: Retur
     const run = async (withoutSlot: Context['withoutSlot']): Promise<Answer | null> => {
       if (hasGone(req)) return null;
       hasBegun = true;
-      const live = { ...context, caller, routes, realNow: context.now, idempotency, withoutSlot };
+      const live = { caller, routes, realNow: context.now, idempotency, withoutSlot, ...context };
       if (caller.tenantMode === 'live') return endpoint.run(request, live);
       // A sandbox has its own time, and downloads sample files.
       return endpoint.run(request, { ...live, ...sampleFiles, now: aheadOf(context.now, clockOffsetMs) });
@@ -189,7 +189,7 @@ function publicContext(services: Services, req: Request, res: Response, audit: R
   const { locals } = res;
   const { authorization } = req.headers;
   const requestLimits = limitsOf(services.limits, locals, () => addressOf(req, services.config));
-  return { ...services, requestId: locals.requestId, authorization, audit, requestLimits };
+  return { requestId: locals.requestId, authorization, audit, requestLimits, ...services };
 }
 
 /** Sends the response. @returns the length of its body in bytes */
