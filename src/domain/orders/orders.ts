@@ -58,7 +58,6 @@ export function newOrder(
   const { tenantId, id: encounterId, clinicId } = encounter;
   const lines = approved.map((one, position) => orderLine(one, numbers.id, position, newId(), now));
   return settled({
-    ...numbers,
     orderNo: `ORD-${numbers.orderSequence}`,
     tenantId,
     encounterId,
@@ -66,7 +65,6 @@ export function newOrder(
     currency,
     shipTo,
     cancelReason: null,
-    ...amountsOf(approved.map(({ treatment }) => treatment)),
     createdAt: now,
     updatedAt: now,
     lines,
@@ -74,6 +72,8 @@ export function newOrder(
     refunds: [],
     encounter,
     factsChanges,
+    ...numbers,
+    ...amountsOf(approved.map(({ treatment }) => treatment)),
   });
 }
 
@@ -91,13 +91,13 @@ function orderLine(
     orderId,
     position,
     gfeItemId: item.id,
-    ...{ productId, sku, name, shippingType, pharmacyId, pharmacyName },
-    ...lineAmountsOf(treatment),
     status: 'pending',
-    ...{ carrier: null, trackingNumber: null, reason: null, shippedAt: null, recalledAt: null },
-    ...{ holdReason: null, holdAt: null, expiresAt: item.validUntil },
     orderedAt: now,
     updatedAt: now,
+    ...{ productId, sku, name, shippingType, pharmacyId, pharmacyName },
+    ...lineAmountsOf(treatment),
+    ...{ carrier: null, trackingNumber: null, reason: null, shippedAt: null, recalledAt: null },
+    ...{ holdReason: null, holdAt: null, expiresAt: item.validUntil },
   };
 }
 
@@ -123,11 +123,12 @@ export function orderEvent(
   type: 'order.created' | 'order.updated' | 'order.paid' | 'order.cancelled' | 'order.refunded',
   order: OrderRecord,
 ): EventDraft {
-  return told({ ...order, pharmacyIds: pharmaciesOf(order) }, type, {
-    ...orderSubject(order),
+  const { tenantId, clinicId } = order;
+  return told({ tenantId, clinicId, pharmacyIds: pharmaciesOf(order) }, type, {
     order_status: order.orderStatus,
     grand_total: order.grandTotal.toFixed(2),
     balance_amt: order.balanceAmt.toFixed(2),
+    ...orderSubject(order),
   });
 }
 
