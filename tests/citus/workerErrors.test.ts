@@ -38,3 +38,12 @@ it('a wait on a worker that exceeds the lock timeout answers dependency_unavaila
   await other.query('ROLLBACK');
   expect([sqlState(error), isUnavailable(error)]).toEqual(['55P03', true]);
 });
+
+it('a commit that the worker refuses is not acknowledged', async () => {
+  // Citus copies these rows in one phase, and only warns.
+  const ofNoCategory = db.everyTenant.run`
+    INSERT INTO subcategory (id, tenant_id, category_id, sub_category_name, created_at, updated_at)
+    SELECT gen_random_uuid(), id, ${v7()}::uuid, 'Face', now(), now() FROM tenant WHERE id = 'a'`;
+  expect(await ofNoCategory.catch(isUnavailable)).toBe(true);
+  expect((await other.query('SELECT FROM subcategory')).rowCount).toBe(0);
+});

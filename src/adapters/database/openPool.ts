@@ -11,9 +11,9 @@ export function openPool(config: PoolConfig): Pool {
     connection.on('errorMessage', ({ code }: DatabaseError) => {
       if (code === READ_ONLY) void client.end();
     });
-    connection.on('notice', ({ routine }: DatabaseError) => {
-      if (routine === STANDBY_WAIT)
-        connection.emit('error', new Error('Connection terminated: no standby has the commit'));
+    connection.on('notice', ({ routine = '' }: DatabaseError) => {
+      const doubt = commitWarnings.get(routine);
+      if (doubt !== undefined) connection.emit('error', new Error(`Connection terminated: ${doubt}`));
     });
   });
 }
@@ -22,10 +22,13 @@ export function openPool(config: PoolConfig): Pool {
 const READ_ONLY = '25006';
 
 /**
- * The function in PostgreSQL that warns when the wait for a synchronous standby is cancelled (`pg_cancel_backend`).
- * PostgreSQL then reports success, although a failover would lose the commit. The connection is therefore broken, so
- * that the caller gets an error instead.
+ * The functions that warn of a commit that PostgreSQL then reports as a success, with the reason: the wait for a synchronous
+ * standby was cancelled (`pg_cancel_backend`), so that a failover would lose the commit; or a worker of Citus refused rows
+ * that were copied to it. The connection is therefore broken, so that the caller gets an error instead.
  */
-const STANDBY_WAIT = 'SyncRepWaitForLSN';
+const commitWarnings: ReadonlyMap<string, string> = new Map([
+  ['SyncRepWaitForLSN', 'no standby has the commit'],
+  ['FinishRemoteTransactionCommit', 'a worker refused the commit'],
+]);
 
 const ignore = (): void => undefined;
