@@ -1,5 +1,4 @@
 import { Command } from '@commander-js/extra-typings';
-import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { Logger } from 'pino';
 import { startTracing } from './adapters/tracing/startTracing.js';
@@ -9,6 +8,7 @@ import { listenAt } from './http/listener/listen.js';
 import { configuredDatabase } from './runtime/configuredDatabase.js';
 import { configWarnings } from './runtime/configWarnings.js';
 import { openServiceLog } from './runtime/serviceLog.js';
+import { feedWatchdog } from './runtime/watchdog.js';
 import type { RunningService, StartOptions } from './service.js';
 import { startTelemetry } from './telemetry.js';
 
@@ -69,13 +69,6 @@ async function assertFree(config: Config): Promise<void> {
   const probe = createServer();
   await listenAt(probe, config);
   await new Promise((done) => probe.close(done));
-}
-
-/** Tells systemd that the event loop runs, three times per WatchdogSec: it kills and restarts a server that hangs. */
-function feedWatchdog(limit: string | undefined): void {
-  if (limit === undefined) return;
-  const feed = () => execFile('systemd-notify', ['WATCHDOG=1'], () => undefined);
-  setInterval(feed, Number(limit) / 3_000).unref();
 }
 
 /**
