@@ -148,16 +148,6 @@ describe('the token endpoint', () => {
     expect([elsewhere.status, leftOf(elsewhere)]).toEqual([200, '"token";r=2']);
   });
 
-  it('verifyCertificate is limited by address, as failed logins are', async () => {
-    const verify = (address: string): Promise<Answer> =>
-      call(harness, `GET /certificates/nobody.${harness.domain.newId()}`, {
-        headers: { 'X-Forwarded-For': `10.0.0.1, ${address}` },
-      });
-    const answers = [await verify('192.0.2.9'), await verify('192.0.2.9'), await verify('192.0.2.9')];
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 429]);
-    expect((await verify('192.0.2.10')).status).toBe(404);
-  });
-
   it('counts failed logins of unknown clients, including concurrent ones', async () => {
     const unknown = { clientId: 'ces_aaaaaaaaaaaaaaaaaaaa', ...wrong };
     const answers = await Promise.all(Array.from({ length: 12 }, () => login(unknown)));
@@ -199,6 +189,16 @@ describe('the token endpoint', () => {
     expect(from('192.0.2.1, text', 1)).toBe('192.0.2.9');
     expect(from(undefined, 1)).toBe('192.0.2.9');
   });
+});
+
+it('verifyCertificate is limited by address, as failed logins are', async () => {
+  const verify = (address: string): Promise<Answer> =>
+    call(harness, `GET /certificates/nobody.${harness.domain.newId()}`, {
+      headers: { 'X-Forwarded-For': `10.0.0.1, ${address}` },
+    });
+  const answers = [await verify('192.0.2.9'), await verify('192.0.2.9'), await verify('192.0.2.9')];
+  expect(answers.map(({ status }) => status)).toEqual([404, 404, 429]);
+  expect((await verify('192.0.2.10')).status).toBe(404);
 });
 
 it('the service sends no RateLimit headers with RATE_LIMIT=off', async () => {
