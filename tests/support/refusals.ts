@@ -13,6 +13,7 @@ export interface ExpectedFault {
   readonly pointer?: string;
   readonly parameter?: string;
   readonly code?: string;
+  readonly detail?: string;
 }
 
 /** Asserts a refusal in the documented shape (R-77); with `faults`, exactly these. */

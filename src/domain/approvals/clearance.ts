@@ -18,6 +18,9 @@ import {
   type PresentTreatment,
 } from './coverage.js';
 
+/** The detail of an error at the id of a record that the tenant does not have, or that the API client may not see. */
+export const unknownRecord = 'does not exist in your tenant, or your API client may not see it';
+
 export type AskedTreatment = ItemIdentity & PresentTreatment & { readonly id: string };
 
 /** The decision or open request that gives the answer for a treatment. */
@@ -51,14 +54,14 @@ export async function clearances(
   const known = Prisma.sql`p.id = ANY (${ids}::uuid[]) AND NOT p.is_deleted`;
   const { patient, clinic, treatments } = await subjects(context, who, known);
   if (!patient) throw new Problem('patient_not_found');
-  if (!clinic) throw missing('clinic_not_found', [{ parameter: 'clinicId', detail: 'does not exist in your tenant' }]);
+  if (!clinic) throw missing('clinic_not_found', [{ parameter: 'clinicId', detail: unknownRecord }]);
   const byId = new Map(treatments.map((treatment) => [treatment.id, treatment]));
   const wanted = ids.flatMap((id) => byId.get(id) ?? []);
   if (wanted.length < ids.length) {
     const unknown = ids.flatMap((id, index) => (byId.has(id) ? [] : [`element ${index + 1}`]));
     throw missing(
       'treatment_not_found',
-      unknown.map((element) => ({ parameter: 'treatmentIds', detail: `${element} does not exist in your tenant` })),
+      unknown.map((element) => ({ parameter: 'treatmentIds', detail: `${element} ${unknownRecord}` })),
     );
   }
   const zone = clinic.timeZone ?? 'UTC';

@@ -10,6 +10,7 @@ import {
   factsAt,
   presentPatient,
   presentTreatment,
+  unknownRecord,
   type AskedTreatment,
   type PresentClinic,
   type PresentPatient,
@@ -247,7 +248,7 @@ const details: Partial<Record<ProblemCode, string>> = {
 };
 
 function fault<Code extends ProblemCode>(code: Code, pointer: string): Fault<Code> {
-  return { pointer, code, detail: details[code] ?? 'does not exist in your tenant' };
+  return { pointer, code, detail: details[code] ?? unknownRecord };
 }
 
 function faultsAt<T, Code extends ProblemCode>(

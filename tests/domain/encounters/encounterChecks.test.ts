@@ -76,7 +76,8 @@ describe('createEncounter with a record that the caller cannot see', () => {
     const patientId = await newPatient(harness, { ...partner, token });
     const ask = (clinicId: string) => create({ ...valid, patientId, clinicId }, token, { 'X-Request-Id': requestId });
     const [hidden, unknown] = [await ask(valid.clinicId), await ask(unknownId)];
-    expectProblem(hidden, 404, 'clinic_not_found', [{ pointer: '#/clinicId' }]);
+    const detail = 'does not exist in your tenant, or your API client may not see it';
+    expectProblem(hidden, 404, 'clinic_not_found', [{ pointer: '#/clinicId', detail }]);
     expect(hidden.text).toBe(unknown.text);
   });
 });
