@@ -8360,7 +8360,7 @@ export interface components {
          */
         EncounterReference: string;
         /**
-         * @description Only encounters with this kind of review.
+         * @description Only encounters with this type of review.
          * @example synchronous
          */
         EncounterReviewType: "synchronous" | "asynchronous";
@@ -9818,7 +9818,7 @@ export interface operations {
                  */
                 reference?: components["parameters"]["EncounterReference"];
                 /**
-                 * @description Only encounters with this kind of review.
+                 * @description Only encounters with this type of review.
                  * @example synchronous
                  */
                 reviewType?: components["parameters"]["EncounterReviewType"];
@@ -12474,7 +12474,7 @@ export interface operations {
                  */
                 state?: components["parameters"]["QueueState"];
                 /**
-                 * @description Only encounters with this kind of review.
+                 * @description Only encounters with this type of review.
                  * @example synchronous
                  */
                 reviewType?: components["parameters"]["EncounterReviewType"];

@@ -62,7 +62,7 @@ const filters: [name: string, query: () => object, as?: (() => Partner) | undefi
   ['filtered by reference, far back', () => ({ reference: 'APPT-1', cursor: FAR_BACK })],
   ['filtered by several statuses', () => ({ status: 'pending_review,in_review,awaiting_information' })],
   ['filtered by several statuses, far back', () => ({ status: 'pending_review,cancelled', cursor: FAR_BACK })],
-  ['filtered by a rare kind of review', () => ({ reviewType: 'synchronous' })],
+  ['filtered by a rare type of review', () => ({ reviewType: 'synchronous' })],
   ['filtered by the 640 last scheduled', () => ({ scheduled_from: '2026-01-14' }), undefined, 700],
   [
     'filtered by the 720 of an early scheduled day',
