@@ -6,8 +6,8 @@ import { renderMermaidSVG } from 'beautiful-mermaid';
 export const MERMAID = /```mermaid\n([\s\S]*?)```/g;
 
 /**
- * The layout begins a cycle at the state that more arrows leave than enter: two hidden ones let it begin with a claim.
- * Hidden ones to the other final states put these at the bottom; with one each, an arrow ends behind its state.
+ * The layout begins a cycle at the state that more arrows leave than enter. Two hidden arrows make it begin with a
+ * claim. Two to each of `completed` and `denied` put these at the bottom; with one, an arrow ends behind its state.
  */
 const CLAIM = '  pending_review --> in_review: claim\n';
 const HIDDEN = '  pending_review --> in_review: hidden\n';

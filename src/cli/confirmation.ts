@@ -9,7 +9,7 @@ export const confirmable = <Given extends unknown[], Options extends OptionValue
 export const previewable = <Given extends unknown[], Options extends OptionValues>(command: Command<Given, Options>) =>
   confirmable(command).option('--dry-run', 'list what would change, and change nothing');
 
-/** Asks the operator. @param effect a sentence. @throws Error without consent, or if there is no terminal to ask on */
+/** Asks the operator to confirm an effect, given as a sentence. @throws Error without consent or without a terminal */
 export async function confirm({ ask }: CliIo, effect: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
   if (!ask) throw new Error(`${effect} Confirm with --yes.`);

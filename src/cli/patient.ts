@@ -107,7 +107,7 @@ export async function erase(
 async function note(terminal: CliIo, erasure: Erasure): Promise<void> {
   const { erasureJournal } = readConfig(terminal.environment);
   await noteErasure(erasureJournal, erasure).catch((cause: unknown) => {
-    const advice = `${erasureJournal} cannot be written: ${messageOf(cause)}. Repeat the command once it can.`;
+    const advice = `${erasureJournal} cannot be written: ${messageOf(cause)}. Correct that, then repeat the command.`;
     throw new Error(`The patient was erased, but a restore would not repeat it: ${advice}`, { cause });
   });
 }

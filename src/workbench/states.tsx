@@ -5,7 +5,7 @@ type Encounter = components['schemas']['Encounter'];
 /** The guide's diagram of an encounter's states, which the build renders as SVG. */
 declare const STATES_DIAGRAM: string;
 
-/** The diagram of states, with marks at the present one and those that can follow; steps on phones; the same in words. */
+/** A diagram that marks the present status and the next ones, a list of the steps for phones, and a sentence. */
 export function States({ status, claimedAt }: Encounter) {
   const svg = new DOMParser().parseFromString(STATES_DIAGRAM, 'image/svg+xml').documentElement;
   const mark = (selector: string, look: string): Element[] => {

@@ -58,7 +58,7 @@ describe("the operator's program", () => {
     expect(refused.stderr).not.toMatch(/\n {4}at /);
   });
 
-  it('prints errors as one line of JSON with --json, for wrong usage and for a refusal', async () => {
+  it('prints errors as one line of JSON with --json, for wrong usage and for a wrong configuration', async () => {
     const [misused, groupless, refused] = await Promise.all([
       run('tenant', 'create', '--json'),
       run('client', '--json'),

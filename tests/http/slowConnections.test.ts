@@ -74,7 +74,7 @@ describe('a slow request', () => {
   });
 });
 
-it('an idle connection is closed without a further response after a request', async () => {
+it('the service closes an idle keep-alive connection without a second response', async () => {
   const connection = await openConnection(hasty);
   connection.socket.write(`${head}\r\n`);
   expect(await connection.answer()).toMatchObject({ status: 200, headers: { connection: 'keep-alive' } });

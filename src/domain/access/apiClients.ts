@@ -56,9 +56,9 @@ export async function createApiClient(context: QueryContext, wanted: NewApiClien
           tenantInsertion(tenantId, 'api_client', [columns]),
         ),
       );
-  } catch (error) {
-    if (!isUniqueViolation(error, 'api_client_tenant_id_name_key')) throw error;
-    throw new Error(`Tenant ${tenant.id} already has an API client named ${JSON.stringify(name)}.`, { cause: error });
+  } catch (cause) {
+    if (!isUniqueViolation(cause, 'api_client_tenant_id_name_key')) throw cause;
+    throw new Error(`Tenant ${tenant.id} has an API client named ${JSON.stringify(name)}. Choose another.`, { cause });
   }
   return { clientSecret, ...client };
 }
@@ -159,7 +159,7 @@ async function existingClinics({ db }: QueryContext, tenantId: string, given?: r
   const ids = idsOf('clinic', given);
   const found = await findRows(db, tenantId, 'Clinic', Prisma.sql`id = ANY(${ids}::uuid[])`);
   const missing = ids.filter((id) => !found.some((clinic) => clinic.id === id));
-  if (missing.length > 0) throw new Error(`Tenant ${tenantId} has no clinic ${missing.join(', ')}.`);
+  if (missing.length > 0) throw new Error(`Tenant ${tenantId} has no clinic ${missing.join(', ')}. Correct --clinic.`);
   return ids;
 }
 

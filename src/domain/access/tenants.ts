@@ -25,7 +25,7 @@ export async function createTenant(
   // Operators refer to tenants by id or name, so neither may be ambiguous.
   const namesake = (await listTenants(context)).find((other) => isCalled(other, name) || isCalled(other, id));
   if (namesake) {
-    throw new Error(`This name or id is already used by tenant ${namesake.id}, ${JSON.stringify(namesake.name)}.`);
+    throw new Error(`Tenant ${namesake.id}, ${JSON.stringify(namesake.name)}, has this name or id. Choose another.`);
   }
   const now = context.now();
   const defaults = mode === 'live' ? { minimumAge: 18, recordRetentionYears: 7 } : {};

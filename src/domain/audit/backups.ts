@@ -9,7 +9,7 @@ export async function backupAges({ db }: Pick<QueryContext, 'db'>) {
         WHERE tenant_id = ${NO_TENANT} AND operation_id = command AND outcome = 'success' ORDER BY position DESC LIMIT 1) AS last`;
 }
 
-/** Whether a live tenant has existed for these seconds. */
+/** Whether a live tenant has existed for this many seconds. */
 export async function hasOldLiveTenant({ db }: Pick<QueryContext, 'db'>, seconds: number): Promise<boolean> {
   const found = await db.everyTenant.rows`
     SELECT FROM tenant WHERE mode = 'live' AND created_at < now() - make_interval(secs => ${seconds}) LIMIT 1`;

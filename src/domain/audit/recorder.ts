@@ -12,7 +12,7 @@ export const emptyRow = {
   ...{ patientIds: [], status: null, code: null, requestId: null, ip: null, reviewerRef: null },
 } satisfies Partial<AuditRow>;
 
-/** Maximum milliseconds for which a row waits to be written, while an earlier batch is being committed. */
+/** Milliseconds until waiting rows begin a concurrent batch, if fewer than {@link MAX_BATCHES} are being committed. */
 const MAX_WAIT_MS = 5;
 /** Maximum of concurrent batches: a hanging commit blocks neither the other batches nor all connections. */
 const MAX_BATCHES = 3;

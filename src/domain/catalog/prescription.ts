@@ -21,5 +21,5 @@ const stated = [
 /** A prescription as an encounter freezes it (R-30). */
 export type Prescription = Pick<ProductRx, (typeof stated)[number]>;
 
-/** The prescription of the row `rx` of `product_rx`, as JSON. */
+/** An SQL expression for the prescription in a row of `product_rx` with the alias `rx`, as JSON. */
 export const prescription = jsonOf('ProductRx', 'rx', {}, stated);

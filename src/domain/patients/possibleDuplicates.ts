@@ -24,7 +24,7 @@ export type Person = Pick<Patient, 'id' | 'lastName' | 'phone' | 'dateOfBirth'>;
 const MAX_PATIENTS = 20;
 /** Maximum of matching patients, the last created, whose denials are read: a placeholder name may match thousands. */
 const MAX_MATCHES = 1_000;
-/** Maximum of denials, over all these patients together. */
+/** Maximum of denials, of all possible duplicates together. */
 const MAX_DENIALS = 100;
 
 const OF_ENCOUNTER = Prisma.sql`FROM encounter JOIN gfe_item AS item

@@ -81,7 +81,7 @@ export function fieldsOf(
   return Prisma.raw(fields.map((field) => `"${alias}"."${columnOf(field)}" AS "${field}"`).join(', '));
 }
 
-/** A row as JSON, of type {@link JsonOf}. */
+/** An SQL expression for a row as JSON, of type {@link JsonOf}. */
 export function jsonOf(
   model: Prisma.ModelName,
   alias: string,

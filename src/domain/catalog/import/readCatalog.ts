@@ -46,7 +46,7 @@ export function fileValidator<T>(schema: object): ValidateFunction<T> {
   return ajv.compile<T>(schema);
 }
 
-/** The faults that the schema finds, one for each value even if several keywords failed. */
+/** The faults that the schema finds. Keywords that give a value the same message count as one fault. */
 function schemaFaults(document: JsonDocument, errors: readonly ErrorObject[]): JsonFault[] {
   const faults = errors.filter(({ keyword }) => keyword !== 'if').map((error) => faultOf(document, error));
   return [...new Map(faults.map((fault) => [`${fault.pointer} ${fault.message}`, fault])).values()];
