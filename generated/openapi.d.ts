@@ -7783,7 +7783,7 @@ export interface components {
             service: string;
             /**
              * @description The version of the service and its contract; equal to the header `API-Version`.
-             * @example 1.0.1
+             * @example 1.0.2
              */
             version: string;
         };
@@ -8660,7 +8660,7 @@ export interface components {
         XRequestId: string;
         /**
          * @description Version of this contract.
-         * @example 1.0.1
+         * @example 1.0.2
          */
         ApiVersion: string;
         /**

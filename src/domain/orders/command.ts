@@ -61,7 +61,7 @@ async function loadOrder(
   const isNumbered = Prisma.sql`order_no = ${orderNo.toUpperCase()}`;
   const encounter = Prisma.sql`SELECT encounter_id FROM "order" WHERE tenant_id = ${tenantId} AND ${isNumbered}`;
   const [, [order], treatments] = await Promise.all([
-    // Lock the patient, so that no news arrive between the check of the news and the shipment (R-210).
+    // Lock the patient, so that no news arrives between the check of the news and the shipment (R-210).
     db.of(tenantId).run`
       SELECT FROM client
       WHERE tenant_id = ${tenantId} AND id = (

@@ -179,7 +179,7 @@ export function decideReview(
     if (haveScheduled(before, [...approved.keys()])) requireDea(state);
     requirePermitted(state, approved);
   }
-  // Count this review's refusals first: its approvals store a count that includes them, so only later news count.
+  // Count this review's refusals first: its approvals store a count that includes them, so only later news counts.
   const refusals = decided.filter((one) => isDenial(one) || one.declinedTreatmentIds.length > 0);
   const patient = withNews(state, 'decisions', refusals.length);
   const columns = {
