@@ -12,6 +12,8 @@ export interface RowForm {
   readonly fields: readonly string[];
   readonly columns: Prisma.Sql;
 }
+
+/** The form of rows with these fields. */
 export const rowForm = (fields: readonly string[]): RowForm => ({ fields, columns: identifiers(fields.map(columnOf)) });
 
 /** An INSERT of rows of one tenant. @param form of the rows, without `tenantId` */
