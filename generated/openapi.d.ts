@@ -11056,7 +11056,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The amount exceeds the remaining payment, nothing is left to refund, the order has 200 payments and refunds, or the same request is still in progress */
+            /** @description The amount exceeds the remaining payment, nothing is left to refund, the order has 200 payments and refunds and the payment would keep a part, or the same request is still in progress */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];

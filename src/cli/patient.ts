@@ -32,7 +32,8 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
       ).catch((error: unknown) => {
         const current = error instanceof Problem ? error.extra['current_status'] : undefined;
         if (current === undefined) throw error;
-        throw new Error(`The patient ${userId} is ${String(current)} and cannot become ${status}.`, { cause: error });
+        const refused = `The patient ${userId} is ${String(current)} and cannot become ${status}`;
+        throw new Error(`${refused}. Rule R-122 lists the possible changes.`, { cause: error });
       });
       print(terminal, json, { userId, isVerified }, `${userId} is ${isVerified}.`);
     });

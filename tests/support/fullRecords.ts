@@ -31,16 +31,16 @@ export async function addRounds(harness: Harness, owner: Owner, encounterNo: num
   await db.prisma.encounterInformation.createMany({ data: times(count, () => ({ id: newId(), ...row, ...at })) });
 }
 
-/** Adds payments of 0.01 to a pending order, bypassing the rules. */
+/** Adds payments of 0.02 to a pending order, bypassing the rules. */
 export async function addPayments(harness: Harness, owner: Owner, orderNo: string, count: number): Promise<void> {
   const { db, newId } = harness.domain;
   const { tenantId } = owner;
   await db.prisma.$transaction(async (transaction) => {
     const where = { tenantId, orderNo };
-    await transaction.order.updateMany({ where, data: { paidAmt: { increment: count / 100 } } });
+    await transaction.order.updateMany({ where, data: { paidAmt: { increment: count / 50 } } });
     const { id: orderId } = await transaction.order.findFirstOrThrow({ where });
     const { id: apiClientId } = await transaction.apiClient.findFirstOrThrow({ where: { tenantId } });
-    const row = { tenantId, orderId, apiClientId, amount: '0.01', createdAt: harness.clock.now };
+    const row = { tenantId, orderId, apiClientId, amount: '0.02', createdAt: harness.clock.now };
     await transaction.payment.createMany({ data: times(count, () => ({ id: newId(), ...row })) });
   });
 }

@@ -91,7 +91,8 @@ export async function readManifestOf(store: BackupStore, until: Date): Promise<M
   const last = datesOf(await store.list()).findLast((time) => new Date(time) <= until);
   const manifest = last === undefined ? null : await findManifest(store, dated(last));
   if (manifest) return manifest;
-  throw new Error(`${store.folder} keeps no backup up to ${until.toISOString()}. Only backups with --keep are kept.`);
+  const missing = `${store.folder} keeps no backup up to ${until.toISOString()}`;
+  throw new Error(`${missing}. Choose a later --at: only backups made with --keep are kept.`);
 }
 
 /** The times of the kept backups, in order. */

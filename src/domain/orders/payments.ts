@@ -87,7 +87,7 @@ export function decideRefund(
       'exceeds the part of the payment that is not refunded yet',
     );
   }
-  refuseTooMany(order);
+  if (refundedAmt.lessThan(payment.amount)) refuseTooMany(order);
   const refund = { id: at.newId(), tenantId, orderId, paymentId: payment.id, amount, reason, ...by(at) };
   const refunded = settled({
     ...order,

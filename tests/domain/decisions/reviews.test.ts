@@ -211,12 +211,15 @@ it('an encounter takes at most 100 addenda, and each is news about the decisions
   expect(life.newsOf(0)).toEqual(['decisions']);
 });
 
-it('an order takes at most 200 payments and refunds', () => {
+it('an order takes at most 200 payments and refunds, but still a refund of all that is left of a payment', () => {
   const life = claimed();
   life.decide(0);
   for (let count = 0; count < 199; count += 1) life.pay(0, '2.00');
   life.refund(0, '1.00');
-  for (const more of [() => life.pay(0, '1.00'), () => life.refund(0, '1.00')]) {
+  for (const more of [() => life.pay(0, '1.00'), () => life.refund(0, '0.50')]) {
     expect(codeOf(more)).toBe('too_many_records');
   }
+  life.refund(0, '1.00');
+  for (const { id } of life.order(0).payments.slice(1)) life.refund(0, '2.00', id);
+  expect(life.order(0).paidAmt.toFixed(2)).toBe('0.00');
 });
