@@ -13,7 +13,7 @@ import * as operations from './operations/index.js';
 import type { Operations } from './operations/operation.js';
 import { Problem } from './problem.js';
 
-/** Headers of every response against misuse by browsers. Pages with scripts replace the policy. */
+/** Security headers of every response. Pages and files replace the Content-Security-Policy. */
 const PROTECTION = {
   'Content-Security-Policy': "default-src 'none';base-uri 'none';frame-ancestors 'none'",
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -64,7 +64,7 @@ export async function createApp(services: Services): Promise<RequestListener> {
     }
     others(req, res);
   };
-  // Last resort for errors in the code above: the request gets no response and no log line, but the process continues.
+  // Last resort for an error outside of the `try`: the caller gets no response, but the process continues.
   return (req, res) => void receive(req, res).catch(() => res.destroy());
 }
 
@@ -72,7 +72,7 @@ export async function createApp(services: Services): Promise<RequestListener> {
 function otherRoutes(services: Services, { match, headers: common }: Backend): Express {
   const app = express();
   app.disable('x-powered-by');
-  // Problems have no ETag, which the contract does not declare.
+  // Express would add an ETag to problems, for which the contract declares none.
   app.disable('etag');
   app.use((_req, res, next) => {
     const { requestId, failure } = res.locals as Locals;
@@ -88,7 +88,7 @@ function otherRoutes(services: Services, { match, headers: common }: Backend): E
     throw new Problem('method_not_allowed');
   });
   app.use(failureHandler(services));
-  // Close the connection: Express would print the error, including values, to standard error.
+  // If that handler fails, close the connection: Express would print the error, including values, to standard error.
   const cut: ErrorRequestHandler = (_error, _req, res, _next) => void res.destroy();
   return app.use(cut);
 }

@@ -3,7 +3,7 @@ import { EnvError, makeExactValidator } from 'envalid';
 /** The address of a server: TCP, or the absolute path of a Unix socket. */
 export type SocketAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** A kind of variable. Errors and the operator's table state its `rule`; errors never quote values, maybe secrets. */
+/** A kind of variable. Errors and the operator's table state its `rule`; errors never quote values, which may be secrets. */
 function kind<T>(rule: string, parse: (text: string) => T | undefined) {
   const validator = makeExactValidator<T>((text) => {
     const value = parse(text);
@@ -57,10 +57,10 @@ export const variables = {
   BASE_URL: origin.optional('Public URL, the same on every server; default `http://HOST:PORT` ([install](install.md))'),
   DATABASE_URL: postgresUrl.optional('PostgreSQL 15 to 18; default: the embedded one ([database](database.md))'),
   DATABASE_OWNER_URL: postgresUrl.optional(
-    'The database by the role that owns the schema, without a pooler; default: that of `DATABASE_URL` owns it',
+    'URL for migrations, with the role that owns the schema, not of a pooler; default: the role of `DATABASE_URL` owns it',
   ),
   DATABASE_DIRECT_URL: postgresUrl.optional(
-    'The database itself, if `DATABASE_URL` is that of a pooler in transaction mode ([database](database.md#pooler))',
+    'URL of the database itself, if `DATABASE_URL` is the URL of a pooler in transaction mode ([database](database.md#pooler))',
   ),
   DATABASE_POOL_SIZE: integer(1, 500).or(10, 'Connections for requests; jobs and webhooks use 13 more'),
   DATA_DIR: text.or('.data', 'Folder of the embedded database, signing keys, stored files and demo credentials'),
@@ -74,8 +74,8 @@ export const variables = {
   S3_BUCKET: bucket.requiredWith('OBJECT_STORE', 's3', 'Existing bucket'),
   S3_ACCESS_KEY: text.requiredWith('OBJECT_STORE', 's3', 'Access key'),
   S3_SECRET_KEY: text.requiredWith('OBJECT_STORE', 's3', 'Secret key'),
-  DOCUMENT_FETCH_ALLOWED_HOSTS: hosts.or([], '`host:port,…` to fetch documents from over http or at private addresses'),
-  WEBHOOK_ALLOWED_HOSTS: hosts.or([], '`host:port,…` to send webhooks to over http or at private addresses'),
+  DOCUMENT_FETCH_ALLOWED_HOSTS: hosts.or([], 'Hosts (`host:port,…`) for documents over http or at private addresses'),
+  WEBHOOK_ALLOWED_HOSTS: hosts.or([], 'Hosts (`host:port,…`) for webhooks over http or at private addresses'),
   DOCUMENT_SCANNER: oneOf('none', 'clamav').or('none', '`clamav`: clamd scans documents before they are stored'),
   CLAMAV_ADDRESS: socketAddress.requiredWith('DOCUMENT_SCANNER', 'clamav', '`host:port` or `/path` of the socket'),
   PDF_FALLBACK_FONT: text.optional(
@@ -84,21 +84,21 @@ export const variables = {
   VALIDATE_RESPONSES: boolean.or(false, 'Check every response against the contract; always on for sandbox tenants'),
   // Node fires a timer of more than 24 days at once, so the limit is a day.
   DRAIN_TIMEOUT: integer(1, 86_400).or(75, 'Seconds for running requests after SIGTERM; an upload may take 70 seconds'),
-  SHUTDOWN_DELAY: integer(0, 3_600).or(0, 'Seconds after SIGTERM that accept connections while `/readyz` fails'),
+  SHUTDOWN_DELAY: integer(0, 3_600).or(0, 'Seconds after SIGTERM to accept connections while `/readyz` fails'),
   MIN_FREE_DISK: integer(0, 1_000_000_000).or(512, 'MiB free in `DATA_DIR`; with less, `ces doctor` fails'),
   // Longer than the 60 s of common load balancers: they must close idle connections first.
   KEEP_ALIVE_TIMEOUT: integer(1, 3_600).or(65, "Seconds to keep an idle connection; more than the load balancer's"),
   MAX_CONNECTIONS: integer(1, 100_000).or(5_000, 'Connections per process; an idle one takes about 10 KiB'),
   RATE_LIMIT: oneOf('on', 'off').or('on', '`off`: no limits, for load tests'),
   RATE_LIMIT_REQUESTS: quota.or(1_200, 'Requests of a client per minute; `client update` sets another limit'),
-  RATE_LIMIT_BURST: quota.or(200, 'Requests of a client per second and process; proportional to its own limit'),
+  RATE_LIMIT_BURST: quota.or(200, 'Requests of a client per second and process; a higher own limit raises it'),
   RATE_LIMIT_UPLOADS: quota.or(60, 'Document uploads of a client per minute'),
   RATE_LIMIT_BULK: quota.or(10, 'Resets and clock moves of a sandbox, and replays of webhooks, per client and minute'),
   RATE_LIMIT_TOKENS: quota.or(120, 'Tokens issued to a client per minute'),
   RATE_LIMIT_TOKEN_FAILURES: quota.or(20, 'Failed token requests per minute, by client and address'),
   RATE_LIMIT_REDIS_URL: redisUrl.optional('Redis or Valkey: limits apply to all servers, not to each process'),
   TRUSTED_PROXIES: integer(0, 10).or(0, 'Proxies that append to `X-Forwarded-For`; 0 = the peer is the caller'),
-  ERASURE_JOURNAL: text.optional('File that notes erasures for a restore; default: `erasures.ndjson` in `DATA_DIR`'),
+  ERASURE_JOURNAL: text.optional('File of erasures that a restore repeats; default: `erasures.ndjson` in `DATA_DIR`'),
   BACKUP_PASSPHRASE: text.optional('Encrypts the keys of `backup create --with-keys` ([backup](backup.md))'),
   METRICS_PORT: port.optional('Port of Prometheus metrics; without it, metrics are off ([monitoring](monitoring.md))'),
   METRICS_HOST: text.or('127.0.0.1', 'Address that `METRICS_PORT` listens on'),

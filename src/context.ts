@@ -45,7 +45,7 @@ export interface Services extends DomainContext {
   readonly isServing: () => boolean;
   /** Wakes the webhook deliveries after a transaction with events has committed. */
   readonly wakeDeliveries: () => void;
-  /** Records a row. Resolves when it is committed. @throws Problem dependency_unavailable if it cannot be */
+  /** Commits a row of the audit. @throws Problem dependency_unavailable if that fails */
   readonly recordAudit: (row: AuditRow) => Promise<void>;
 }
 

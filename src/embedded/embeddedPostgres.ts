@@ -65,9 +65,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   };
 }
 
-/**
- * Creates the service's role at every start, because the first one may have been killed before; two processes may do so at once.
- */
+/** Creates the service's role if it is missing: an earlier start may have been killed. Two processes may do so at once. */
 async function createServiceRole(url: string, password: string): Promise<void> {
   const statement = `DO $$ BEGIN
       IF to_regrole('${SERVICE_ROLE}') IS NULL THEN
@@ -92,7 +90,7 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions): Prom
       if (options.role === 'tool' && holder.startsWith('server')) return { running: found, lock: undefined };
     }
     const reason = `DATA_DIR ${options.dataDir} is in use by ${holder}`;
-    if (Date.now() > deadline) throw new Error(`${reason}. Stop it, or set another DATA_DIR.`);
+    if (Date.now() > deadline) throw new Error(`${reason}. Stop that process, or set another DATA_DIR.`);
     if (!told) options.log(`Waiting: ${reason}`);
     await delay(100);
   }

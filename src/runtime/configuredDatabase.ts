@@ -12,16 +12,16 @@ export interface DatabasePlace extends Pick<EmbeddedPostgresOptions, 'dataDir' |
 }
 
 export interface ServiceDatabase {
-  /** For jobs, checks and commands, which need sessions; never the address of a pooler. */
+  /** For checks and commands, which need sessions; never the address of a pooler. */
   readonly url: string;
-  /** For requests and webhooks. */
+  /** For requests, jobs and webhooks; may be the address of a pooler. */
   readonly requests: { readonly url: string; readonly isPooled: boolean };
   /** For migrations; may equal `url`. */
   readonly ownerUrl: string;
   close(): Promise<void>;
 }
 
-/** Opens the configured database, with any schema. @throws Error as {@link protectedUrl} */
+/** Opens the configured database without checking its schema. @throws Error as {@link protectedUrl} */
 export async function configuredDatabase(place: DatabasePlace): Promise<ServiceDatabase> {
   const { databaseUrl, databaseDirectUrl, databaseOwnerUrl, ...embedded } = place;
   if (databaseUrl === null) {

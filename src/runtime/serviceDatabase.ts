@@ -53,7 +53,9 @@ export async function pendingMigrations(url: string, log: (message: string) => v
   const schema = await checkSchema(url);
   if (schema.state === 'unknown') throw new Error(schema.reason);
   if (schema.state === 'newer') {
-    log(`The database is newer than this build, which still supports it. It has ${schema.names.join(', ')}.`);
+    log(
+      `The database is newer than this build, which still supports it. Later migrations: ${schema.names.join(', ')}.`,
+    );
   }
   return schema.state === 'behind' ? schema.pending : [];
 }

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 const reportToSystemd = (): unknown => execFile('systemd-notify', ['WATCHDOG=1'], () => undefined);
 
 /**
- * Tells systemd that the event loop runs, three times per WatchdogSec: it kills and restarts a server that hangs.
+ * Tells systemd that the event loop runs, three times per WatchdogSec: systemd restarts a server that hangs.
  * @param limit in microseconds, from WATCHDOG_USEC
  */
 export function feedWatchdog(limit: string | undefined, report = reportToSystemd): void {

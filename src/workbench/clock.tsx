@@ -11,7 +11,7 @@ export async function clock(session: Session) {
   const reset = async (): Promise<void> => {
     if (!confirm('Remove everything that was created in this sandbox, and set its clock back?')) return;
     session.open = undefined;
-    await session.change(client.sandbox.reset(), 'The sandbox is as it was at first.');
+    await session.change(client.sandbox.reset(), 'The sandbox was reset.');
   };
   const move = (text: string, seconds: number) => {
     const body = { offsetSeconds: offsetSeconds + seconds };

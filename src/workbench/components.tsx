@@ -43,7 +43,7 @@ export function table<Row extends object>(caption: string, rows: readonly Row[],
   );
 }
 
-/** A button that ignores clicks while the work that its text names runs. Disabled, it would lose the focus. */
+/** A button that ignores clicks while the work of its current text runs. A disabled button would lose the focus. */
 export function Button({ text, work, label }: { text: string; work: () => Promise<unknown>; label?: string }) {
   const [running, setRunning] = useState('');
   const click = async (): Promise<void> => {
@@ -76,7 +76,7 @@ export const badge = (status: string) => <span class={`badge ${status}`}>{status
 /** Milliseconds that the sandbox's time is ahead of this computer's. */
 export const sandbox = { aheadMs: 0 };
 
-/** A time, shown by its distance from now; the exact time appears on hover. @param isReal not the sandbox's */
+/** A time, shown by its distance from now; the exact time appears on hover. @param isReal whether `at` is real time, not the sandbox's */
 export function Time({ at, isReal = false }: { readonly at: string; readonly isReal?: boolean }) {
   const seconds = (Date.parse(at) - Date.now() - (isReal ? 0 : sandbox.aheadMs)) / 1000;
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? (['second', 1] as const);

@@ -17,7 +17,7 @@ const READINGS = 8;
 /** The parts of the page, each with the function that reads and shows it. */
 const PARTS = { clock, encounters, encounter: openEncounter, requests, webhooks };
 
-// A local server prints a link with the credentials of its demo. Browsers do not send this part of an address.
+// A local server prints a link with the credentials of its demo. Browsers do not send the fragment of an address.
 const [, clientId = '', clientSecret = ''] = /^#(\w+):([\w-]+)$/.exec(location.hash) ?? [];
 const given = clientId ? { clientId, clientSecret } : kept();
 if (clientId) history.replaceState(null, '', location.pathname);

@@ -125,7 +125,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await page.waitForFunction(`document.querySelector('#events').innerText.includes('2 months ago')`);
     page.on('dialog', (dialog) => void dialog.accept());
     await click('Reset the sandbox');
-    await shows('#notice', 'as it was at first');
+    await shows('#notice', 'The sandbox was reset.');
   }, 90_000);
 
   it('the workbench names a missing permission in the panel that needs it, and shows the other panels', async () => {

@@ -50,7 +50,7 @@ const SETTINGS = { TimeZone: 'UTC', plan_cache_mode: 'force_generic_plan' };
 /** On Citus: plan_cache_mode auto, because generic plans cannot be distributed; SET LOCAL propagates to all nodes. */
 export const SETTINGS_ON_CITUS = `SELECT set_config('plan_cache_mode', 'auto', false),
   set_config('citus.propagate_set_commands', 'local', false) FROM pg_extension WHERE extname = 'citus'`;
-/** PostgreSQL's time limits for a session. That for a lock is the shortest: its error says what the statement waited for. */
+/** PostgreSQL's time limits for a session. `lock_timeout` is the shortest: its error says that a lock was the cause. */
 const limitsFor = (timeoutMs: number) => ({
   lock_timeout: 0.8 * timeoutMs,
   statement_timeout: 0.9 * timeoutMs,
@@ -77,14 +77,14 @@ export function openDatabase(
     pipeline: true,
     types: parsers,
   });
-  // Sent together with the first statement of the connection, which reports the error if it is broken.
+  // Sent together with the first statement of the connection, which reports the error if the connection is broken.
   if (!isPooled) pool.on('connect', (client) => void client.query(SETTINGS_ON_CITUS).catch(() => undefined));
   metrics?.watchPool(name, pool);
   const nameOf = isPooled ? () => '' : statementNames();
   const prisma = guardedPrisma(
     new PrismaPg(pool, { statementNameGenerator: (statement) => (hasList(statement) ? '' : nameOf(statement)) }),
   );
-  // Wait longer than the pool, so that its own timeout comes first: `isUnavailable` recognizes that error.
+  // Wait longer than the pool, so that the pool's timeout comes first: `isUnavailable` recognizes its error.
   const snapshot = { isolationLevel: 'RepeatableRead', maxWait: 2 * timeoutMs, timeout: 2 * timeoutMs } as const;
   const preparation = { nameOf, guard: statementGuard(tenantTablesOf(prisma)) };
   return {

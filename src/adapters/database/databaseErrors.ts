@@ -13,7 +13,7 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
 function violatedKey(error: unknown): string | undefined {
   if (error instanceof DatabaseError) {
     if (sqlState(error) !== '23505') return undefined;
-    // Citus passes on a worker's message, which quotes the name, but not its field.
+    // Citus passes on a worker's message, which quotes the constraint's name, but not the field `constraint`.
     return error.constraint ?? /"(\w+)"/.exec(error.message)?.[1];
   }
   const violated = driverError(error);

@@ -123,7 +123,7 @@ function compare(query: Query, one: Side, other: Side, isTenant: (parameter: str
   for (const first of left) for (const second of right) query.equal.push([first, second]);
 }
 
-/** The aliases whose column of the tenant this side can be; `$` for the tenant's parameter. */
+/** The aliases whose tenant column this side can be; `$` for the tenant's parameter. */
 function ownersOf({ tables }: Query, [alias, column]: Side, isTenant: (parameter: string) => boolean): string[] {
   const name = alias.replaceAll('"', '');
   if (column.startsWith('$')) return isTenant(column) ? ['$'] : [];

@@ -30,7 +30,7 @@ export const createFileLinks = (keys: SigningKeys, baseUrl: () => string) => ({
   },
 });
 
-/** Derives a secret, so that a link is valid on every server, and never as a token. */
+/** Derives a secret from a signing key: every server accepts the link, and none accepts it as a token. */
 const secretOf = ({ privateKey }: SigningKey): KeyObject =>
   createSecretKey(
     Buffer.from(hkdfSync('sha256', privateKey.export({ format: 'der', type: 'pkcs8' }), '', 'file links', 32)),

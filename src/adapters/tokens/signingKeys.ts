@@ -53,7 +53,7 @@ export async function openSigningKeys(
 }
 
 /**
- * Adds a new signing key and keeps only the previous one. @param retireAfter lifetime of tokens in seconds
+ * Adds a new signing key, and keeps only one of the earlier keys, the newest. @param retireAfter lifetime of tokens in seconds
  * @throws Error if a valid token could lose its key, unless `force`
  */
 export async function rotateSigningKeys(
@@ -141,7 +141,7 @@ async function writeKeys(file: string, keys: readonly [StoredKey, ...StoredKey[]
   }
 }
 
-/** Changes with the file; null if missing. Synchronous, because it runs for every token: the thread pool costs more. */
+/** A text that changes with the file; null if missing. Synchronous, because it runs for every token: the thread pool costs more. */
 function modifiedAt(file: string): string | null {
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stats ? `${stats.mtimeNs}-${stats.ino}` : null;

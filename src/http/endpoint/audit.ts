@@ -19,7 +19,7 @@ export interface AuditRule {
   /** The patient whom the request names. */
   readonly patientOf: FindId;
   readonly reviewerOf: FindId;
-  /** Whether a successful response can name a patient. The others are not searched, because some are long lists. */
+  /** Whether a successful response can name a patient. Other responses are not searched, because some are long. */
   readonly namesPatients: boolean;
 }
 
@@ -29,7 +29,7 @@ const SCHEMA_OF_PATIENT = new RegExp(`"(${[...PATIENT_NAMES].join('|')})":`);
 
 const LOCATION = /^(path|query|body|response)(\.\w+)+$/;
 
-/** The `x-audit` of an operation; null for a public one without it. @throws Error if a secured one has no valid one */
+/** The `x-audit` of an operation; null for a public one without it. @throws Error if a secured one has no valid x-audit */
 export function auditRule({ operationId = '', security = [], ...operation }: Operation): AuditRule | null {
   const declared: unknown = 'x-audit' in operation ? operation['x-audit'] : undefined;
   if (declared === undefined && security.length === 0) return null;
@@ -51,7 +51,7 @@ export function auditRule({ operationId = '', security = [], ...operation }: Ope
 function finder(operationId: string, location: unknown): FindId {
   if (location === undefined) return () => null;
   if (typeof location !== 'string' || !LOCATION.test(location))
-    throw new Error(`${operationId} has an x-audit of no known form`);
+    throw new Error(`The x-audit of ${operationId} must name values like path.id, not ${JSON.stringify(location)}.`);
   const members = location.split('.');
   return (parts) => {
     let value: unknown = parts;

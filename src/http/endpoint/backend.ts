@@ -159,7 +159,7 @@ async function fail(exchange: Exchange, error: unknown): Promise<never> {
     const body = failure.problem instanceof Problem ? problemBody(failure.problem, context.requestId) : null;
     await keep(exchange, { ...failure, body });
   }
-  // Delay failing token requests, which anyone can send: so each connection sends only few.
+  // Delay failing token requests, which anyone can send, so that each connection can send only a few.
   if (endpoint.limit === 'token' && context.limits && failure.status < 429) await delay(REFUSAL_DELAY_MS);
   throw failure.problem;
 }

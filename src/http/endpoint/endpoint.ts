@@ -65,7 +65,7 @@ export async function endpointsOf(operations: Operations): Promise<Endpoint[]> {
   await api.init();
   return api.getOperations().map((operation) => {
     const run = api.handlers[operation.operationId ?? ''] as Run | undefined;
-    if (!run) throw new Error(`The operation ${operation.operationId} of the contract is not implemented.`);
+    if (!run) throw new Error(`src/operations/index.ts does not export ${operation.operationId} of the contract.`);
     return endpointOf(operation as DeclaredOperation, run);
   });
 }
@@ -108,6 +108,6 @@ const limitNames = ['default', 'uploads', 'bulk', 'token'] as const satisfies Li
 /** The name of an operation's limit. @throws Error for an unknown one */
 function limitOf({ operationId, 'x-rate-limit': limitName = 'default' }: DeclaredOperation): LimitName {
   const limit = limitNames.find((name) => name === limitName);
-  if (!limit) throw new Error(`${operationId} has the unknown x-rate-limit ${limitName}`);
+  if (!limit) throw new Error(`The x-rate-limit of ${operationId} must be one of ${limitNames.join(', ')}.`);
   return limit;
 }

@@ -4,7 +4,7 @@ import canonicalize from 'canonicalize';
 import type { IdempotencyRequest } from '../../context.js';
 import { validateRequest } from './validation.js';
 
-/** The name of this header in the contract. */
+/** The header's name as the contract spells it; Node gives it in lower case. */
 export const KEY_HEADER = 'Idempotency-Key';
 
 type Part = 'path' | 'query' | 'header';
@@ -62,7 +62,7 @@ export function parameterReader(declared: readonly Parameter[]): ReadParameters 
   };
 }
 
-/** A function that converts text to the parameter's type; undefined for texts. Text that it cannot read fails the schema. */
+/** A function that converts text to the parameter's type; undefined for strings. Text that it cannot read fails the schema. */
 function readerOf(parameter: Omit<Parameter, 'name'>): ((given: unknown) => unknown) | undefined {
   const { type, enum: values = [], items } = parameter.schema;
   if (type === 'integer') return ofText((text) => (/^-?(0|[1-9]\d*)$/.test(text) ? finite(Number(text)) : text));

@@ -11,7 +11,7 @@ export interface Route {
   readonly path: string;
 }
 
-/** The delay and the problem that a sandbox's request asks for itself. */
+/** The delay and the problem that a request of a sandbox asks for. */
 export interface Behavior {
   readonly delayMs: number;
   /** The problem to answer instead of running the operation; null = run it. */
@@ -29,7 +29,7 @@ export interface Locals {
   usage?: Usage;
   /** The code of the problem response. */
   code?: string;
-  /** The behavior that a sandbox's request asks for: its problem is no error in the log, its delay not in the metrics. */
+  /** The behavior that a sandbox's request asks for. Its problem is not logged as an error, nor its delay measured. */
   behavior?: Behavior;
   /** The error for Express to turn into a response. */
   failure?: unknown;

@@ -11,7 +11,7 @@ import { countByTenant } from './tenantLimiter.js';
 /** The header's name in lower case, as Node gives it. */
 const HEADER = 'sandbox-behavior';
 const MAX_DELAY_MS = 30_000;
-/** Maximum of concurrent delays for one tenant: each occupies a connection, and memory for its body. */
+/** Maximum of concurrent delays for one tenant: each occupies a socket, and memory for its body. */
 const MAX_DELAYED = 100;
 
 type Asked = Pick<Endpoint, 'problems' | 'permissions'>;
@@ -50,7 +50,7 @@ function problemOf(code: string, documented: DocumentedProblems, permissions: Al
   return new Problem(code as ProblemCode, undefined, { errors, extra, ...scope });
 }
 
-/** Delays a request, then throws the problem that it asks for; the request has no slot or connection yet. */
+/** Delays a request, then throws the problem that it asks for; the request has no slot or database connection yet. */
 export function sandboxBehavior() {
   const delayed = countByTenant();
   return async (headers: IncomingHttpHeaders, caller: Caller, asked: Asked, locals: Locals): Promise<void> => {

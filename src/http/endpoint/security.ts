@@ -8,7 +8,7 @@ import { Problem } from '../../problem.js';
 
 /** Maximum of entries in each cache; one token serves thousands of calls. */
 const CACHE_MAX = 10_000;
-/** Milliseconds that entries are cached, below 30 s; for as long, a deactivated client or a dropped key still works. */
+/** Milliseconds that entries are cached (below 30 s). Until then, a deactivated client or a retired key still works. */
 const CACHE_TTL_MS = 29_999;
 /** Milliseconds that a sandbox's clients are cached: few, because another server may have moved its clock. */
 const SANDBOX_TTL_MS = 1_000;

@@ -17,7 +17,7 @@ interface Queue {
  * Limits how many requests of one tenant use the database at the same time (R-85). A live tenant may hold half of the
  * slots and a sandbox an eighth, so that other tenants soon find a free one. Further requests wait in their tenant's
  * queue; the queues take turns.
- * @param slots maximum of requests of all tenants: the number of connections
+ * @param slots maximum of requests of all tenants: the number of database connections
  */
 export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
   const limits = { live: Math.max(1, Math.floor(slots / 2)), sandbox: Math.max(1, Math.floor(slots / 8)) };
@@ -105,7 +105,7 @@ export class TenantOverload extends Problem {
 }
 
 const tooMany = (): Problem =>
-  new TenantOverload('Too many requests of your tenant are waiting. Retry after the given delay.');
+  new TenantOverload('Too many requests of your tenant are waiting. Retry after the seconds in Retry-After.');
 
 /** Maximum bytes of one tenant's unread responses; the largest response has about 3 MB. */
 const MAX_UNREAD = 32 * 1024 ** 2;

@@ -77,7 +77,7 @@ export function deleteNulls(body: unknown, { properties = {}, required = [], ite
 /** The form of a property's name. Only such a name is repeated to the caller; any other text may be health data. */
 const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
-/** Errors that come with a clearer one: of an `if`, of an `anyOf`, and of a type that is not the value's. */
+/** Schema paths of errors that Ajv reports beside a clearer one: of `if`, of `anyOf`, and of the types in an `anyOf`. */
 const INDIRECT = /\/(if|anyOf(\/\d+\/type)?)$/;
 
 /** The problem for validation errors: locations and rules, never values. A schema may name another problem code. */
@@ -114,7 +114,7 @@ function fieldError(error: ErrorObject): FieldError {
   return parameter === undefined ? { code, detail } : { parameter, code, detail };
 }
 
-/** Never a text of Ajv's, which is for programmers. A test shows that every rule of the contract has a better one. */
+/** For rules without a text below; Ajv's texts are for programmers. A test shows that no rule of the contract needs it. */
 const NOT_VALID = 'is not valid';
 
 /** The texts for formats whose schema has no `x-hint`. */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** The peer's address or, behind trusted proxies, the one that the outermost proxy saw; callers can forge others. */
+/** The peer's address or, behind trusted proxies, the one that the outermost of them saw; callers can forge the rest. */
 export function callerAddress(
   { headers, socket }: { headers: IncomingHttpHeaders; socket: { remoteAddress?: string | undefined } },
   trustedProxies: number,
