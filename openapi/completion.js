@@ -176,7 +176,7 @@ export const completion = () => {
         completeResponse(response, '.', name === 'Unauthorized' ? everyHeader : { ...everyHeader, ...limitHeaders });
       }
       completeWebhooks(resolve(webhooks).node, resolve(event), resolve);
-      for (const name of ['x-problems', 'x-responses', 'x-event']) delete root[name];
+      for (const name of ['x-problems', 'x-responses', 'x-event']) Reflect.deleteProperty(root, name);
     },
     Example: (example, { location, resolve }) => completeExample(example, location.source.absoluteRef, resolve),
     Paths: {
