@@ -10,20 +10,23 @@ import { withDatabase } from './operator.js';
 import { fields, moment, print, table, wholeNumber } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Six years in days: the minimum retention of such records (45 CFR 164.316(b)(2)(i)). */
+/** Six years in days, for which HIPAA requires its documentation to be kept (45 CFR 164.316(b)(2)(i)). */
 const KEPT_DAYS = 2_192;
 
 export function addAuditCommands(program: Command, terminal: CliIo): void {
   const audit = addGroup(program, 'audit', 'the record of accesses and changes');
 
   const verifying =
-    'recompute the chain of checkpoints of each tenant; names the first changed row or checkpoint, or the first row that has had no ' +
-    'checkpoint for minutes; exit code 1 if there is one';
+    "recompute each tenant's chain of checkpoints, and name the first changed row or checkpoint, or the first row that has " +
+    'lacked a checkpoint for minutes; exit code 1 if it finds one';
   addCommand(audit, 'verify', verifying).action(async ({ json }) => {
     const { fault, heads, checkpoints, rows } = await withDatabase(terminal, verifyAudit);
     if (fault !== null) throw new Error(`The audit is not intact. ${fault}`);
     const latest = heads.map(({ tenantId, number, hash }) => [tenantId, String(number), hash]);
-    const told = [fields({ checkpoints, 'sealed rows': rows }), table(['TENANT', 'LATEST CHECKPOINT', 'HASH'], latest)];
+    const told = [
+      fields({ checkpoints, 'rows with a checkpoint': rows }),
+      table(['TENANT', 'LATEST CHECKPOINT', 'HASH'], latest),
+    ];
     print(terminal, json, { checkpoints, rows, heads }, told.join('\n\n'));
   });
 

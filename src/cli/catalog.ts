@@ -10,8 +10,8 @@ const FORMAT = `
 The file is JSON with any of "clinics", "pharmacies", "categories" and "products"; see prisma/demo/harbor.json.
 The import creates or updates the elements of the file and replaces all their locations, variants and availability;
 it leaves other elements unchanged. Importing a file twice changes nothing.
-"isDeleted": true deletes a product, false restores it. An optional "id" renames a stored element or sets the id of
-a new one.`;
+"isDeleted": true deletes a product, false restores it. An optional "id" finds a stored element whose
+name changes, or sets the id of a new one.`;
 
 export function addCatalogCommands(program: Command, terminal: CliIo): void {
   const catalog = addGroup(program, 'catalog', 'the clinics and products of a tenant');

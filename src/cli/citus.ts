@@ -10,9 +10,9 @@ import { print, table } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const NOTES = `
-Run it on the coordinator, with the address of the schema's owner, after "${PROGRAM} migrate". It checks the
+Run it on the coordinator, as the schema's owner (DATABASE_OWNER_URL), after "${PROGRAM} migrate". It checks the
 nodes first, and then puts all tables in their places in one transaction: an interrupted command changes nothing, and a
-repeated one completes the layout. Stop the servers if the database has rows: they wait until all are copied.
+repeated one completes the layout. Stop the servers if the database has rows: their requests would wait for the copy.
 With --json: tables with table, place and isPlaced.`;
 
 /** Adds `citus layout`. */

@@ -69,7 +69,11 @@ function addCreate(client: Command, terminal: CliIo): void {
   ];
   addTenantCommand(client, 'create', description, examples, { notes: NOTES })
     .addOption(new Option('--preset <preset>', 'the permissions of a kind of caller').choices(Object.keys(presets)))
-    .option('--permissions <list>', 'more permissions in one argument, or all permissions if there is no preset', words)
+    .option(
+      '--permissions <list>',
+      'permissions in one argument: added to those of --preset, or the only ones without it',
+      words,
+    )
     .option('--name <name>', 'unique name in the tenant (default: preset and client id)')
     .option('--clinic <id...>', 'limit the client to these clinics (default: every clinic of the tenant)')
     .option('--pharmacy <id...>', 'limit the client to order lines of these pharmacies (default: every pharmacy)')

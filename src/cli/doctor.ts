@@ -43,7 +43,6 @@ export function addDoctorCommand(program: Command, terminal: CliIo): void {
 }
 
 async function checkParts(terminal: CliIo, config: Config, servers: number): Promise<Finding[]> {
-  // Check the embedded database first, because it creates DATA_DIR, which belongs to its own user.
   const ofDatabase = await checkDatabase(terminal, config, servers);
   const disk = await runChecks([diskCheck(config)]);
   const hasDisk = disk.every(({ level }) => level !== 'failure');

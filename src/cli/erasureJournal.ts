@@ -3,7 +3,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readText } from './files.js';
 
-/** An entry of the journal of erasures, a file outside the database, because its backups still contain the patient. */
+/** An entry of the journal of erasures: a file, so that erasures can be repeated after an older backup is restored. */
 export interface Erasure {
   readonly tenantId: string;
   readonly patientId: string;
@@ -22,7 +22,7 @@ export async function noteErasure(file: string, { tenantId, patientId, erasedAt 
   }
 }
 
-/** Reads the journal. @throws Error with the first line that is not an erasure */
+/** Reads the journal. @throws Error naming the first line that is not an erasure */
 export async function readErasures(file: string): Promise<Erasure[]> {
   const lines = (await readText(file)).split('\n').filter(Boolean);
   return lines.map((line, index) => {

@@ -14,7 +14,7 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-/** The result of reading a file. @throws Error with a line for each fault; editors and terminals link its place */
+/** Returns a faultless result. @throws Error with a line for each fault, as file:line:column, which editors link */
 export function faultless<Result extends object>(
   file: string,
   result: Result | { readonly faults: readonly JsonFault[] },

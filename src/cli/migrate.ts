@@ -11,7 +11,7 @@ With --json: applied, pending with --status, or plan with --plan. A plan states 
 locks, and how many rows those tables have by PostgreSQL's estimate. ACCESS EXCLUSIVE blocks every request for a table,
 SHARE UPDATE EXCLUSIVE and ROW EXCLUSIVE block none.`;
 
-/** Adds `migrate`, which works on a database whose schema is behind; other commands refuse that. */
+/** Adds `migrate`, which works on a database whose schema is behind; most other commands refuse such a database. */
 export function addMigrateCommand(program: Command, terminal: CliIo): void {
   const description = 'apply the pending migrations; a server refuses to start on a database that lacks one';
   addCommand(program, 'migrate', description, ['--status', '--plan', ''], { notes: NOTES })

@@ -27,7 +27,7 @@ const TIMEOUT_MS = 120_000;
 /**
  * Runs a command on the service's database, which is started if necessary, and audits the command. Uses the database's
  * clock, because the operator's may be wrong.
- * @throws Error if the database does not answer, or its schema differs from that of this build
+ * @throws Error if the database does not answer, or this build does not support its schema
  */
 export async function withDatabase<T>(
   terminal: CliIo,
@@ -37,7 +37,7 @@ export async function withDatabase<T>(
   const database = await openServiceDatabase({ ...databasePlace(terminal), applyMigrations: false });
   const url = asOwner ? database.ownerUrl : database.url;
   const db = openDatabase(url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
-  // The end of the process rolls the work back. Wait only shortly for the embedded server to stop.
+  // The end of the process rolls the work back. Wait only briefly for the embedded server to stop.
   const exit = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
   process.once('SIGINT', exit).once('SIGTERM', exit);
   try {

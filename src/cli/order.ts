@@ -31,11 +31,11 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
     .requiredOption('--reason <code>', 'why, as a word or reference without personal data, for the audit', reasonCode)
     .action(async ({ tenant, json, yes, dryRun, ...given }, command) => {
       const recall = recallOf(given);
-      if (!recall) return command.error('error: give one of --product, --provider and --clinic');
+      if (!recall) return command.error('error: give exactly one of --product, --provider and --clinic');
       if (!dryRun) await confirm(terminal, `This stops lines of orders of ${tenant}, which cannot be undone.`, yes);
       const orders = await forTenant(terminal, tenant, async ({ caller, ...context }) => {
         const found = await ordersToStop({ ...context, caller }, recall);
-        // One transaction per order: a single one would block requests about all these patients. A rerun continues.
+        // One transaction per order: a single one would block requests about all these patients. A rerun does the rest.
         for (const orderNo of dryRun ? [] : found) {
           await inTransaction(context, (transaction) => stopLines({ ...transaction, caller }, orderNo, recall));
         }

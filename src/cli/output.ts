@@ -5,7 +5,7 @@ import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
 import { messageOf } from '../failures.js';
 import type { CliIo } from './cliIo.js';
 
-/** Prints a result as JSON or text on standard output, which has nothing but results. By default, the text is a list. */
+/** Prints a result as JSON or text on standard output, which is for results only. The default text lists the members. */
 export function print(
   { out }: CliIo,
   asJson: boolean | undefined,

@@ -22,7 +22,8 @@ const uuid = uuidOr('Give the user_id of the patient.');
 
 export function addPatientCommands(program: Command, terminal: CliIo): void {
   const patient = addGroup(program, 'patient', 'the patients of a tenant');
-  const description = 'record the result of an identity verification; INVITED again records a new invitation';
+  const description =
+    'record the result of an identity verification; --status INVITED for an invited patient records a new invitation';
   addTenantCommand(patient, 'verify', description, [EXAMPLE])
     .argument('<user-id>', 'id of the patient', uuid)
     .addOption(new Option('--status <status>', 'the new status').choices(statuses).default('VERIFIED' as const))
@@ -60,7 +61,7 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
       await writeExport(to, exported, store);
       const { rows, documents, omittedDocuments } = exported;
       const shown = { folder: to, rows: rows.length, files: documents.length, omittedDocuments };
-      const omitted = `Documents left out because they are of another person: ${omittedDocuments}.`;
+      const omitted = `Documents left out because they belong to another person: ${omittedDocuments}.`;
       print(terminal, json, shown, `${shown.rows} rows and ${shown.files} files were written to ${to}. ${omitted}`);
     });
 
@@ -109,7 +110,7 @@ async function note(terminal: CliIo, erasure: Erasure): Promise<void> {
   const { erasureJournal } = readConfig(terminal.environment);
   await noteErasure(erasureJournal, erasure).catch((cause: unknown) => {
     const advice = `${erasureJournal} cannot be written: ${messageOf(cause)}. Correct that, then repeat the command.`;
-    throw new Error(`The patient was erased, but a restore would not repeat it: ${advice}`, { cause });
+    throw new Error(`The patient was erased, but a restore would not repeat the erasure: ${advice}`, { cause });
   });
 }
 

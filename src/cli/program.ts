@@ -55,7 +55,7 @@ function usageOf({ code, message }: CommanderError): string {
   return message.replace('error: ', '');
 }
 
-/** An error as JSON, including the faults if it is that of an import. */
+/** An error as JSON; the error of an import includes its faults. */
 function jsonOf(error: unknown): object {
   const faults = typeof error === 'object' && error !== null && 'faults' in error ? { faults: error.faults } : {};
   return { message: toldOf(error), ...faults };
@@ -98,7 +98,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   return program;
 }
 
-/** The text of an error for the operator. An error that the program did not write is reduced to its last line. */
+/** The text of an error for the operator. An error of a library or of Node is reduced to its last line. */
 function toldOf(error: unknown): string {
   if (isUnavailable(error)) return `The database does not answer: ${lastLine(error)}`;
   // The problem's own text is for callers of the API.

@@ -63,7 +63,11 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
   addCommand(tenant, 'configure', 'change the settings of a tenant', ['lakeside --minimum-age 18 --currency CAD'])
     .argument('<tenant>', 'its id or name')
     .addOption(new Option('--require-licensed-provider <state>', LICENSED).choices(['on', 'off']))
-    .addOption(new Option('--minimum-age <years>', 'age for treatments that set none').argParser(wholeNumber(0, 120)))
+    .addOption(
+      new Option('--minimum-age <years>', 'minimum age of patients for treatments that set none').argParser(
+        wholeNumber(0, 120),
+      ),
+    )
     .addOption(
       new Option(
         '--record-retention-years <years>',

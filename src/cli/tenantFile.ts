@@ -176,7 +176,7 @@ async function insertRows(
   const counts = new Map<string, number>();
   for await (const line of lines) {
     const [name = '', json] = line.split('\t', 2);
-    // Another line may be a patient's row: never print it.
+    // Never print a line without the name of a table: it may be a patient's row.
     if (!/^"?[a-z_]{1,63}"?$/.test(name)) refuse('A line of the rows does not begin with the name of a table.');
     const table = tables.find((each) => each.name === name) ?? refuse(`No table of tenants is named ${name}.`);
     const statement = `INSERT INTO ${name} (${table.columns}) SELECT ${table.columns}

@@ -50,7 +50,7 @@ export function createClient({ baseUrl, ...others }: ClientOptions): Client {
     },
   });
   const call: Call = async (method, path, init) => {
-    // openapi-fetch's types need a request known at compile time; those of the resources replace them.
+    // openapi-fetch types only requests known at compile time; `Resources` types these calls.
     const request = client.request as (method: string, path: string, init: object) => Promise<Streamed>;
     const { data, response } = await request(method, path, { ...init, parseAs: 'stream' });
     if (!data) return undefined;

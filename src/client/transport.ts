@@ -91,8 +91,9 @@ function withToken(request: Request, token: string): Request {
 }
 
 /**
- * Whether a retry may succeed. 429 precedes any work. 503 and 409 `idempotency_in_progress` may pass. After a 500, a
- * retry with the same key reveals whether the work was done.
+ * Whether a retry is safe and may succeed. A 429 is sent before any work is done. 502, 503, 504 and 409
+ * `idempotency_in_progress` may be temporary. After a 500, a retry with the same key does only
+ * work that was not done.
  */
 function mayPass(request: Request, { status, headers }: Response, isRepeatable: boolean): boolean {
   if (status === 429) return true;

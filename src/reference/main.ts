@@ -12,7 +12,7 @@ function copyButton(text: Text): HTMLButtonElement {
   return made;
 }
 
-/** Whether Redoc has hydrated the element. A change before that would make it discard its prerendered page. */
+/** Whether Redoc has hydrated the element. An earlier change would make Redoc discard its prerendered page. */
 const isHydrated = (element: Element): boolean => Object.keys(element).some((name) => name.startsWith('__reactFiber'));
 
 /** Elements that match the selector and have not been yielded before. */
@@ -31,7 +31,7 @@ new MutationObserver(() => {
   for (const pre of fresh('[data-component-name="Markdown/Markdown"] > pre')) {
     const text = pre.firstChild as Text;
     text.data = text.data.replaceAll('http://127.0.0.1:3000', location.origin);
-    // Browsers allow copying to pages by https and on localhost only.
+    // Browsers let only pages on https or localhost write to the clipboard.
     if (isSecureContext) pre.prepend(copyButton(text));
   }
   for (const item of fresh('[data-component-name="Menu/MenuItem"]:has(> a[href$="#/section/quick-start"])')) {
@@ -60,7 +60,7 @@ function openGuide(isOpen: boolean): void {
   document.querySelector('button.guide')?.setAttribute('aria-expanded', String(isOpen));
 }
 
-/** A field that leaves only the problem codes in sight whose code or text contains its words. */
+/** A field that hides the problem codes whose section lacks one of the words in the field. */
 function codeFilter(): HTMLInputElement {
   const field = document.createElement('input');
   Object.assign(field, { className: 'filter', type: 'search', placeholder: 'Filter codes', ariaLabel: 'Filter codes' });
@@ -76,12 +76,12 @@ function codeFilter(): HTMLInputElement {
   return field;
 }
 
-/** Scrolls the menu to the item of the present section, which Redoc leaves out of sight. */
+/** Scrolls the menu to the item of the current section, because Redoc does not. */
 function showActive(): void {
   const active = document.querySelector('[data-testid="menu-item-label"][data-active="true"]');
   if (active?.closest('a')?.hash.startsWith('#/section/')) openGuide(true);
   active?.scrollIntoView({ block: 'nearest' });
 }
 new MutationObserver(showActive).observe(document.body, { subtree: true, attributeFilter: ['data-active'] });
-// Its place is known when the menu of its subject has opened.
+// The item has its final place only after the menu of its tag has opened.
 document.addEventListener('menu:expand-end', showActive);

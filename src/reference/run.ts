@@ -3,19 +3,19 @@ import { authorizedFetch } from '../client/transport.js';
 import { attempt, notify, onSubmit, part } from '../workbench/page.js';
 import { keep, kept, signOut, type Credentials } from '../workbench/session.js';
 
-/** A request of the contract's examples, which `make docs` writes to samples.json by the section of its operation. */
+/** A request from the contract's examples. `make docs` writes them to samples.json, by section of their operation. */
 interface Sample {
   readonly isPublic: boolean;
   /** The request line, headers and body. */
   readonly text: string;
 }
 
-/** The credentials of a sandbox, and a function that sends requests with a token of them. */
+/** The credentials of a sandbox, and a function that sends requests with a token for these. */
 interface Session extends Credentials {
   readonly send: (request: Request) => Promise<Response>;
 }
 
-/** The loaded samples; undefined also after a failed request, so that the next click repeats it. */
+/** The loaded samples; undefined also if loading failed, so that the next click loads them again. */
 let samples: Readonly<Record<string, Sample>> | undefined;
 let session: Session | undefined;
 let isPublic = false;
@@ -63,7 +63,7 @@ async function loadSamples(): Promise<NonNullable<typeof samples>> {
   return (await response.json()) as NonNullable<typeof samples>;
 }
 
-/** Shows the form for credentials, or that for the request once these are known. */
+/** Shows the form for the request, or the one for credentials while there are none. */
 function showForm(): void {
   part('run-sign-in').hidden = session !== undefined;
   part('run-request').hidden = session === undefined;

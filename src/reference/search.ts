@@ -22,7 +22,7 @@ const [results, count] = [part('search-results'), part('search-count')];
 const words = (text: string): string => ` ${(text.toLowerCase().match(/[a-z\d]+/g) ?? []).join(' ')} `;
 const index = SECTIONS.map((section) => ({ section, title: words(section[0]), text: words(section.join(' ')) }));
 
-/** The sections with words that begin like those of the query; first those that have these words in their title. */
+/** The sections in which each word of the query begins a word; sections with such words in their title come first. */
 function find(query: string): Section[] {
   const phrase = words(query).trimEnd();
   const wanted = phrase
@@ -82,5 +82,5 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
   field.select();
 });
-// The user may have typed before this script was there.
+// The user may have typed before this script was loaded.
 show();

@@ -110,7 +110,7 @@ describe('order hold', () => {
 
   it('requires exactly one of --product, --provider and --clinic', async () => {
     for (const args of [[], ['--product', 'SKU-1', '--provider', reviewer]]) {
-      const message = /^error: give one of --product, --provider and --clinic\n/;
+      const message = /^error: give exactly one of --product, --provider and --clinic\n/;
       expect(await run(...hold(...args, '--yes'))).toEqual(refusal(expect.any(Number) as never, message));
     }
   });

@@ -186,7 +186,7 @@ it('patient export leaves out a document that was withdrawn as that of another p
   await send(`POST /documents/${other}/withdraw`, { reason: 'wrong_patient' }, 'wrong');
   const to = join(harness.dataDir, 'without');
   const { stdout } = await run(...patient('export', id, '--to', to));
-  expect(stdout).toMatch(/ 1 files .*Documents left out because they are of another person: 1\.\n$/);
+  expect(stdout).toMatch(/ 1 files .*Documents left out because they belong to another person: 1\.\n$/);
   expect(await readdir(join(to, 'files'))).toEqual([kept]);
   const rows = await readFile(join(to, 'patient.ndjson'), 'utf8');
   expect(rows.match(/"type":"document"/g)).toHaveLength(1);

@@ -229,7 +229,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
       '--to',
       folder(BACKUP),
     );
-    expect(stderr).toMatch(`${folder(BACKUP)} has the backup of another database, of `);
+    expect(stderr).toMatch(`${folder(BACKUP)} has the backup of another database, taken at `);
   });
 
   const withS3 = hasS3Server() ? it : it.skip;

@@ -49,7 +49,7 @@ export async function majorVersion(client: Connection): Promise<number> {
 /**
  * Brings the backup up to date. It dumps the database first: because an object is removed only after its row, the
  * objects of the dumped rows exist, except those whose rows were removed meanwhile.
- * @returns the manifest, the number of copied objects, and the keys of rows without a sound object
+ * @returns the manifest, the number of copied objects, and the keys of documents whose object is missing or damaged
  */
 export async function backUp(target: BackupStore, { url, store, pgDump, keys, keep }: Source) {
   await store.check();

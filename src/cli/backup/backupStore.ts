@@ -20,7 +20,7 @@ export interface BackupStore {
   removeUnfinished(before: Date): Promise<unknown>;
 }
 
-/** Opens the folder of a backup. @param create create the folder, readable for its owner only @throws Error for a URL */
+/** Opens the folder of a backup. @param create create the folder, readable by its owner only @throws Error for a URL */
 export async function openBackupStore({ screen }: CliIo, folder: string, create = false): Promise<BackupStore> {
   if (folder.includes('://')) throw new Error(`${folder} is a URL. Back up to a folder, then copy that to the URL.`);
   const objects = filesIn(resolve(folder));

@@ -32,8 +32,8 @@ const ERASURES = ['--erasures <file>', 'the journal of erasures (ERASURE_JOURNAL
 export function addBackupCommands(program: Command, terminal: CliIo): void {
   const backup = addGroup(program, 'backup', 'copies of the database, the documents and the keys');
   const creating =
-    'copy database and documents to a folder, also while servers run. A backup replaces the one there, unless --keep keeps it, and ' +
-    'copies only the documents that are missing';
+    'copy database and documents to a folder, also while servers run. A new backup replaces the one in the folder, unless ' +
+    '--keep keeps that, and copies only documents that the folder lacks';
   addCommand(backup, 'create', creating, [`--to ${FOLDER} --with-keys --keep 7d,4w,6m`])
     .requiredOption('--to <folder>', 'only its owner can read it; created if missing')
     .option('--with-keys', 'also the signing keys, encrypted with BACKUP_PASSPHRASE')
@@ -64,7 +64,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       const backup = await openBackupStore(terminal, from);
       const manifest = await verified(terminal, backup, at);
       await recordVerification(terminal);
-      const told = `The backup of ${manifest.takenAt} is complete. Documents: ${manifest.objects.length}, missing since before: ${manifest.missing.length}.`;
+      const told = `The backup of ${manifest.takenAt} is complete. Documents: ${manifest.objects.length}, missing when it was taken: ${manifest.missing.length}.`;
       print(terminal, json, summary(manifest), told);
     });
 
@@ -105,11 +105,11 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     });
 }
 
-/** Records that a backup was verified, for the alarm, unless its database is out of reach or not configured here. */
+/** Audits that a backup was verified, which an alert watches. Only warns if the database does not answer. */
 async function recordVerification(terminal: CliIo): Promise<void> {
   if (readConfig(terminal.environment).databaseUrl === null) return;
   await withAnySchema(terminal, ({ url }) => recordedOn(terminal, url, async () => undefined)).catch(() =>
-    terminal.err('The database does not answer, so it does not know of this check.\n'),
+    terminal.err('The database does not answer, so this verification is not recorded.\n'),
   );
 }
 

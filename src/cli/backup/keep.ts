@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 
-/** Of how many days, weeks and months the last backup is kept. */
+/** The numbers of days, weeks and months whose last backup is kept. */
 export type Keep = readonly (readonly [unit: Unit, count: number])[];
 
 type Unit = keyof typeof periods;
@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 /** The day, the week (from Monday) and the month of a time, all in UTC. */
 const periods = {
   d: (time: Date) => time.toISOString().slice(0, 10),
-  // 1970 began on a Thursday.
+  // Weeks begin on Monday, and 1970-01-01 was a Thursday, three days later.
   w: (time: Date) => String(Math.floor((time.getTime() / DAY_MS + 3) / 7)),
   m: (time: Date) => time.toISOString().slice(0, 7),
 };
@@ -21,7 +21,7 @@ export function keepOf(text: string): Keep {
   return parts.map((part) => [part?.[2] as Unit, Number(part?.[1])]);
 }
 
-/** The times to keep: the last one of each of the latest days, weeks and months that have one. */
+/** The times to keep: the last one in each of the latest days, weeks and months that have a backup. */
 export function keptTimes(times: readonly string[], keep: Keep): ReadonlySet<string> {
   const kept = new Set<string>();
   for (const [unit, count] of keep) {

@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 
 /** Cost of scrypt (RFC 7914) against guessing: 128 MiB and about half a second per attempt. */
 const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 ** 2 };
-/** The strength of a new passphrase. An old, weaker one still opens its backup. */
+/** The minimum strength for new backups. A weaker passphrase still opens the backup that was made with it. */
 const MIN_LENGTH = 16;
 const MIN_CHARACTERS = 8;
 const CIPHER = 'aes-256-gcm';
@@ -45,7 +45,7 @@ export async function sealedKeys({ environment }: CliIo, secret: string): Promis
   );
 }
 
-/** Decrypts and writes the signing keys. @throws Error for a wrong passphrase, or another existing file */
+/** Decrypts and writes the signing keys. @throws Error for a wrong passphrase, or if the file exists with other keys */
 export async function openKeys({ environment }: CliIo, text: string, secret: string): Promise<void> {
   const content = decrypted(JSON.parse(text) as Sealed, secret);
   const file = readConfig(environment).signingKeysFile;

@@ -14,7 +14,7 @@ const dated = (takenAt: string): string => `manifest-${takenAt.replaceAll(':', '
 const DATED = /^manifest-(\d{4}-\d\d-\d\dT\d\d)\.(\d\d)\.(\d\d\.\d{3}Z)\.json$/;
 /** The names of this program's files; other files are left alone. */
 const OWN = new RegExp(`^(database-${UUID}\\.dump|keys-${UUID}\\.json|objects/[\\da-f]{64})$`);
-/** Maximum of objects that are copied at the same time. */
+/** Maximum number of files that {@link each} works on at the same time. */
 const CONCURRENCY = 8;
 
 const text = { type: 'string' } as const;
@@ -31,7 +31,7 @@ const members = <const Needed extends object, const Optional extends object = ob
   }) as const;
 const fileOf = (name: string) => members({ file: { type: 'string', pattern: `^${name}$` }, sha256: digest });
 
-/** The schema of the file `manifest.json`, which is written last. An untrusted export must name no files elsewhere. */
+/** The schema of `manifest.json`. Its patterns keep an untrusted export from naming files outside its folder. */
 const schema = members(
   {
     format: { const: 1 },
@@ -105,7 +105,7 @@ export async function assertBackupOf(store: BackupStore, database: string): Prom
   const found = await findManifest(store);
   if (!found || found.database === database) return;
   throw new Error(
-    `${store.folder} has the backup of another database, of ${found.takenAt}: use another folder, or remove it.`,
+    `${store.folder} has the backup of another database, taken at ${found.takenAt}: use another folder, or remove that backup.`,
   );
 }
 

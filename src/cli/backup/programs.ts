@@ -102,7 +102,7 @@ function withoutPassword(url: string): string[] {
   address.password = '';
   const { searchParams } = address;
   searchParams.delete('password');
-  // Trust the system's authorities, as Node does by default: libpq would trust none.
+  // Without sslrootcert, libpq would trust no public authority, but Node does.
   if (searchParams.get('sslmode') === 'verify-full' && !searchParams.has('sslrootcert')) {
     searchParams.set('sslrootcert', 'system');
   }

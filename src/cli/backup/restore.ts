@@ -25,7 +25,7 @@ export async function restoreFiles(backup: BackupStore, manifest: Manifest, { ur
     const { rows: present, server } = await describeDatabase(client);
     const [table] = Object.keys(present);
     if (table !== undefined) {
-      throw new Error(`The database is not empty: it has ${table}. Restore into an empty one.`);
+      throw new Error(`The database is not empty: it has the table ${table}. Restore into an empty database.`);
     }
     const program = await pgRestore(server);
     await store.check();

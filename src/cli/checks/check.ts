@@ -32,7 +32,7 @@ export const ok = (message: string): Result => ({ level: 'ok', message, remedy: 
 export const warning = (message: string, remedy: string): Result => ({ level: 'warning', message, remedy });
 export const failure = (message: string, remedy: string): Result => ({ level: 'failure', message, remedy });
 
-/** Remedies for causes that any part can have; they replace the part's own remedy. */
+/** Remedies for causes that several checks have in common; they replace the remedy of the check. */
 const REMEDIES: readonly [cause: RegExp, remedy: string][] = [
   [
     /self-signed certificate|unable to (get (local )?issuer|verify the first) certificate/i,

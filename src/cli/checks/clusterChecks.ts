@@ -5,7 +5,7 @@ import { PROGRAM } from '../command.js';
 import { failure, ok, warning, type Result } from './check.js';
 
 const HANDBOOK = 'scripts/production/scale.md#citus';
-const ACTIVATE = `Start them, then run SELECT citus_activate_node(…) on the coordinator (${HANDBOOK}).`;
+const ACTIVATE = `Start the nodes, then run SELECT citus_activate_node(…) on the coordinator (${HANDBOOK}).`;
 
 /** The checks of a Citus cluster; a single `ok` if the database is not on one. */
 export function clusterResults(url: string): Promise<Result[]> {
@@ -25,7 +25,12 @@ export function clusterResults(url: string): Promise<Result[]> {
         ),
       ),
       ...(unremoved > 0
-        ? [warning(`Shard moves left ${unremoved} resources.`, 'Run CALL citus_cleanup_orphaned_resources().')]
+        ? [
+            warning(
+              `Shard moves left ${unremoved} resources to clean up.`,
+              'Run CALL citus_cleanup_orphaned_resources().',
+            ),
+          ]
         : []),
     ];
     if (results.length > 0) return results;

@@ -24,7 +24,7 @@ export interface CheckedDatabase {
   readonly servers: number;
 }
 
-/** Connections of a server beside its pool: 5 for jobs, 5 for webhooks, 1 for readiness, 2 in reserve. */
+/** Connections of a server outside its request pool: 5 for jobs, 5 for webhooks, 1 for readiness, 2 in reserve. */
 export const OTHER_CONNECTIONS = 13;
 const MAX_SKEW_MS = 5_000;
 const MAX_LAG_SECONDS = 60;
@@ -90,7 +90,7 @@ export async function readServer({ everyTenant }: Database) {
   return server;
 }
 
-/** Checks a database that answers, and changes nothing. Without the schema of this build, skips what relies on it. */
+/** Checks a database that answers, and changes nothing. Without this build's schema, skips the checks that need it. */
 export async function checkContents(server: Server, place: CheckedDatabase): Promise<Finding[]> {
   const ofServer = Object.entries(serverChecks).map(([name, run]) => {
     return { name, remedy: `See ${HANDBOOK}.`, run: async () => run(server, place) };

@@ -17,7 +17,7 @@ import { PROGRAM } from '../command.js';
 import { causeOf, CHECK_TIMEOUT_MS, checkOf, failure, ok, remedyFor, warning, type Check } from './check.js';
 
 const INSTALL = 'scripts/production/install.md';
-/** Timeout of requests, shorter than that of the check, so that its error names the reason. */
+/** Timeout of a request; shorter than that of its check, so that the error names the failed request. */
 const REQUEST_TIMEOUT_MS = 0.8 * CHECK_TIMEOUT_MS;
 /** A harmless file that every scanner reports (EICAR). Split, so that scanners do not report this source. */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
@@ -89,7 +89,7 @@ function objectStore({ dataDir, objectStore: store }: Config): Check {
     const advice = 'Enable versioning of the bucket (scripts/production/backup.md).';
     return [works, warning('The bucket keeps no versions.', advice)];
   };
-  // Each request has its own limit, so that a slow store is not taken for one that is down.
+  // Allow time for several requests, each with its own timeout: a store that is slow is not down.
   return { name: 'object store', remedy, timeoutMs: 6 * CHECK_TIMEOUT_MS, run };
 }
 
@@ -112,7 +112,7 @@ function scanner({ documentScanner }: Config): Check {
 }
 
 function redis(url: string): Check {
-  const remedy = 'Start Redis, or correct RATE_LIMIT_REDIS_URL. Until then each process counts alone.';
+  const remedy = 'Start Redis, or correct RATE_LIMIT_REDIS_URL. Until then each process counts requests alone.';
   return checkOf('redis', remedy, async () => {
     let reason: unknown;
     const log = pino({ level: 'warn' }, { write: (line) => ({ reason } = JSON.parse(line) as { reason: unknown }) });

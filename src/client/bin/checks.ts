@@ -90,7 +90,8 @@ export function makerOf(secret: string) {
 export const checks: readonly Check[] = [
   {
     name: 'accepts_duplicate',
-    remedy: 'Respond with a 2xx to an event whose `webhook-id` you have handled already: a lost response repeats it.',
+    remedy:
+      'Respond with a 2xx to an event whose `webhook-id` you have handled already: the service repeats an event whose response it did not get.',
     messages: ({ valid }) => [valid],
   },
   {
@@ -188,7 +189,7 @@ const withSignature = ({ headers, body }: Message, change: (signature: string) =
   body,
 });
 
-/** A message with another last letter in its signature, before the padding. Decoders may ignore the very last one. */
+/** A message with the last letter but one of its signature changed. Decoders may ignore a change of the last one. */
 const altered = (message: Message): Message =>
   withSignature(message, (signature) => {
     const other = signature.at(-3) === 'A' ? 'B' : 'A';

@@ -80,7 +80,7 @@ export function textOf({ passed, failed, not_judged, checks: results }: Report, 
 /** The results of the three checks of the first request. */
 function judgeFirst(first: Attempt): readonly CheckResult[] {
   const seen = [first];
-  const reachable = 'Start the receiver, check the URL, and respond within 15 seconds: before you process the event.';
+  const reachable = 'Start the receiver, check the URL, and respond within 15 seconds, before you process the event.';
   const direct = 'Use the final URL: the service does not follow redirects.';
   const accepted =
     'Respond with a 2xx to a correctly signed event, including `webhook.ping`. Check the secret, your clock, and that you verify the bytes of the body as they arrived.';

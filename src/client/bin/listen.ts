@@ -55,7 +55,7 @@ export async function listen(options: ListenOptions): Promise<void> {
   const { types, until, secret, print } = options;
   const state = await readState(options);
   const ces = createClient(options);
-  // A given secret is known, and must not appear in the log of a CI.
+  // Never print a secret that the user has set: it would appear in the log of a CI.
   if (!secret) print(`Secret of the signatures: ${state.secret}`);
   for (;;) {
     const query = { ...(state.cursor ? { cursor: state.cursor } : {}), ...(types ? { types: [...types] } : {}) };

@@ -12,7 +12,7 @@ Follows the event feed, and sends each event to URL like a webhook. Stop it and 
   --forward URL   where your receiver listens, for example http://127.0.0.1:4000/hooks
   --types LIST    only these types of events, separated by commas
   --state FILE    keeps the position and the secret; default .clinical-encounter-listen.json
-  --until TYPE    ends with code 0 when an event of this type was forwarded
+  --until TYPE    ends with code 0 when an event of this type has been forwarded
   --timeout S     ends with code 1 after S seconds; default: never
 
 CES_URL (default http://127.0.0.1:3000), CLIENT_ID and CLIENT_SECRET name the service and the API client, which needs
@@ -42,7 +42,7 @@ async function run(): Promise<void> {
   if (values.help) process.stdout.write(usage);
   else if (command === 'listen' && others.length === 0) await runListen(values);
   else if (command === 'examine' && others.length <= 1) await runExamine(others[0], values);
-  else throw new UsageError(`The command is missing: listen or examine.\n\n${usage}`);
+  else throw new UsageError(`Give one command, listen or examine, with only its own arguments.\n\n${usage}`);
 }
 
 type Values = ReturnType<typeof parsed>['values'];
@@ -87,7 +87,7 @@ function end(message: string): never {
   process.exit(1);
 }
 
-/** Whether the error is a mistake by the user, options that `parseArgs` does not know included. */
+/** Whether the error is a mistake by the user, such as an option that `parseArgs` does not know. */
 function isUsage(error: unknown): boolean {
   const code = String((error as NodeJS.ErrnoException).code);
   return error instanceof UsageError || code.startsWith('ERR_PARSE_ARGS');
