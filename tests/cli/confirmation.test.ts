@@ -34,7 +34,7 @@ describe('patient erase', () => {
 });
 
 describe('client activate', () => {
-  it('accepts the secret of the client again, but none of its earlier tokens', async () => {
+  it('marks the client active again, and keeps its earlier tokens revoked', async () => {
     const { clientId, token } = await newPartner(harness);
     await json('client', 'deactivate', clientId);
     expect(await json('client', 'activate', clientId)).toEqual({ clientId, isActive: true });

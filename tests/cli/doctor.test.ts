@@ -92,7 +92,7 @@ const warnings: Broken[] = [
   ],
   ['a server of another version', 'base URL', /runs 0\.0\.1/, /Restart the server/, { BASE_URL: older.origin }],
   [
-    'a server whose certificate is of a private authority',
+    'a server whose certificate comes from a private authority',
     'base URL',
     /unable to verify the first certificate/,
     /NODE_EXTRA_CA_CERTS/,
@@ -172,7 +172,7 @@ describe('doctor', () => {
     expect(await s3?.keys()).toEqual([]);
   });
 
-  it('doctor does not take a slow S3 store for one that is down', async () => {
+  it('doctor does not report a slow S3 store as down', async () => {
     const { port } = new URL(s3?.environment['S3_ENDPOINT'] ?? '');
     const slow = await listen((received, response) => {
       const { method, url: path, headers } = received;

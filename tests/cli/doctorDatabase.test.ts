@@ -14,7 +14,7 @@ afterAll(() => installation.close());
 
 const name = new URL(database.url).pathname.slice(1);
 const sql = (text: string): Promise<unknown> => rowsOf(database.url, text);
-/** From another database, because a session may not change what makes it read-only. */
+/** Connects to another database, because RESET in a read-only session of this one would fail. */
 const setting = (text: string) => ({
   prepare: () => rowsOf(adminUrl(), `ALTER DATABASE ${name} SET ${text}`),
   undo: () => rowsOf(adminUrl(), `ALTER DATABASE ${name} RESET ALL`),
@@ -60,7 +60,7 @@ const failures: Broken[] = [
     setting('default_transaction_read_only = on'),
   ],
   [
-    'logged values',
+    'a log that contains parameter values',
     'database log',
     /log_parameter_max_length = -1, log_error_verbosity = terse/,
     /log_parameter_max_length = 0/,
@@ -68,7 +68,7 @@ const failures: Broken[] = [
     setting('log_parameter_max_length = -1'),
   ],
   [
-    'verbose errors',
+    'a log with verbose errors',
     'database log',
     /log_error_verbosity = default/,
     /terse/,
@@ -161,7 +161,7 @@ describe('doctor', () => {
     expect(findings.length).toBeGreaterThan(14);
   });
 
-  it('finds clocks that differ', async () => {
+  it('reports clocks that differ', async () => {
     const { now } = Date;
     Date.now = () => now() - 3_600_000;
     const { code, faults } = await examine(installation).finally(() => (Date.now = now));

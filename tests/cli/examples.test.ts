@@ -19,7 +19,7 @@ const examples = [...reference.matchAll(/^ {2}\$ ces (.*?)(?: > \S+)?$/gm)].map(
 
 const provider = { reviewerRef: 'dr-lee', name: 'Dana Lee', npi: '1234567893', licenses: [] };
 
-/** Prepares the first example that begins so. */
+/** By the beginning of an example: what to prepare before the first such example. */
 const preparations = new Map<string, () => Promise<unknown>>(
   Object.entries({
     'client update': async () => {
@@ -52,9 +52,8 @@ function argumentsOf(example: string): string[] {
   return words.map((word, index) => (index > 1 ? own[word] : undefined) ?? word);
 }
 
-// Not here: backups need programs of the server's version
-// (backup.test.ts), files of a tenant need another database (tenantImport.test.ts),
-// and a layout several (tests/citus/layout.test.ts).
+// Other tests run these: backups need programs of the server's version (backup.test.ts), files of a tenant a second
+// database (tenantImport.test.ts), and a layout a cluster (tests/citus/layout.test.ts).
 const elsewhere = /^(backup|restore|citus|tenant (export|import))/;
 it('every example of the command reference succeeds, in the order of the reference', async () => {
   const runnable = examples.filter((example) => !elsewhere.test(example));

@@ -22,7 +22,7 @@ const program: CommandUnknownOpts = createProgram(
   () => {},
 );
 
-/** What the program does not know of a command: its name, or options. */
+/** The words of a command line that the program does not know: the name of the command, or options. */
 function unknownIn(words: readonly string[]): string[] {
   let command = program;
   let depth = 0;
@@ -42,7 +42,7 @@ it('every ces command of the handbook is one of the program, with known options'
   expect(commands.filter((words) => unknownIn(words.split(/\s+/)).length > 0)).toEqual([]);
 });
 
-it('every variable of the handbook is one of the configuration, of its kit or of a test', async () => {
+it('every variable that the handbook names is in the configuration, the kit or the Makefile', async () => {
   const others = [
     ...(await textsOf(new URL('kit/', folder))),
     await readFile(new URL('Makefile', packageRoot), 'utf8'),

@@ -18,7 +18,7 @@ it('keys rotate writes the file that SIGNING_KEYS_FILE names, and prints no priv
   expect(stdout).not.toContain(key?.d);
 });
 
-it("a server with another installation's keys says so at each start, until keys rotate adds one", async () => {
+it("a server with another installation's signing keys warns at its start, and keys rotate adds a key that the database knows", async () => {
   const context = { db, now: () => new Date() };
   await addKnown(context, [{ kid: 'of-another-server' }]);
   const server = startServer(environment);

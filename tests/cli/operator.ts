@@ -18,8 +18,8 @@ export interface Operator {
 }
 
 /**
- * Opens both, and closes them after the tests.
- * @param role whose rights both have on the database
+ * Opens the program and the service, and closes them after the tests.
+ * @param role the database role of both
  */
 export async function openOperator(
   role: 'owner' | 'service' = 'owner',

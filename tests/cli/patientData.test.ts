@@ -176,7 +176,7 @@ it('patient erase is refused for recordRetentionYears after the last decision, a
   }
 });
 
-it('patient export leaves out a document that was withdrawn as that of another patient, and says so', async () => {
+it('patient export leaves out a document withdrawn as wrong_patient, and prints how many it left out', async () => {
   const id = await newPatient(harness, partner);
   const url = files.serve('/results.pdf', { content: sampleFiles.pdf });
   const upload = async (fileName: string): Promise<string> =>

@@ -6,7 +6,7 @@ const { harness, run, json } = await openOperator();
 const partner = await newPartner(harness);
 
 describe('patient verify', () => {
-  it('records the status with its event and audit row, and refuses to repeat it', async () => {
+  it('records a status with its event and audit row, and refuses VERIFIED for a verified patient', async () => {
     const id = await newPatient(harness, partner);
     const verify = (...more: string[]) => ['patient', 'verify', id, '--tenant', partner.tenantId, ...more];
     const invited = await json(...verify('--status', 'INVITED'));

@@ -42,7 +42,7 @@ it('provider import creates and updates the listed providers, is idempotent, and
   }
 });
 
-it('provider import waits for an earlier one, and compares with the rows that it wrote', async () => {
+it('provider import waits for the lock on its tenant, and compares its file with the rows that were committed meanwhile', async () => {
   const { tenantId } = partner;
   await importing(ada);
   const lock = Prisma.sql`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;

@@ -111,8 +111,8 @@ describe('client create', () => {
   });
 });
 
-describe('client list and show', () => {
-  it('print every property of the client except its secrets', async () => {
+describe('client list', () => {
+  it('prints every property of the client except its secrets', async () => {
     const { clientId, clientSecret } = await createClient('--preset', 'billing', '--name', 'Books');
     const [asJson, asText] = await Promise.all([
       run('client', 'list', '--json'),

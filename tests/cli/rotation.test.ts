@@ -3,7 +3,7 @@ import { refusal, openOperator } from './operator.js';
 const { run, json, createClient, accepts } = await openOperator();
 await json('tenant', 'create', 'Lakeside Health');
 
-it('client rotate-secret keeps the old secret for seven days, refuses a third, and ends both for a leak', async () => {
+it('client rotate-secret keeps the old secret for seven days, refuses a third secret, and ends both with --expire-old 0', async () => {
   const { clientId, clientSecret: old } = await createClient('--preset', 'billing');
   const { clientSecret: fresh, ...rotated } = await json('client', 'rotate-secret', clientId);
   expect(rotated).toEqual({ clientId, old: [{ hint: old.slice(-4), expiresAt: expect.any(String) }] });

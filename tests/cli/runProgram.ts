@@ -14,7 +14,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a command of the operator's program in this process, because the start of another one is slow. */
+/** Runs a command of the operator's program in this process, because starting another process is slow. */
 export const runProgram = (environment: Environment, ...args: readonly string[]): Promise<Ended> =>
   runAtTerminal(environment, undefined, ...args);
 
@@ -51,7 +51,7 @@ export function startProcess(environment: Environment, ...args: readonly string[
   });
 }
 
-/** {@link startProcess}, to its end. */
+/** {@link startProcess}, and waits until the process ends. */
 export async function runProcess(environment: Environment, ...args: readonly string[]): Promise<Ended> {
   const child = startProcess(environment, ...args);
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);

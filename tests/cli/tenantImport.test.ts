@@ -27,7 +27,7 @@ let source: Operator;
 let target: TestDatabase;
 let there: Harness;
 let tenant: string;
-/** The tenant of the target, which has what a hostile file aims at. */
+/** A tenant of the target database, whose data hostile files try to reach. */
 let victim: { readonly tenantId: string; readonly clientId: string };
 
 beforeAll(async () => {
@@ -70,7 +70,7 @@ async function contents(): Promise<unknown> {
 interface Files {
   /** The manifest, to be changed in place. */
   readonly manifest: any;
-  /** The text of the rows, of which the manifest then has the digest. */
+  /** The file of rows. The manifest gets its digest, unless the case changes the digest. */
   rows: string | Buffer;
 }
 
@@ -80,14 +80,14 @@ const replace = (files: Files, pattern: RegExp, by: string): void => {
   files.rows = String(files.rows).replace(pattern, by);
 };
 const addLine = (files: Files, line: string): void => void (files.rows = `${String(files.rows)}${line}\n`);
-/** A line of the table with its first row changed, and counted by the manifest. */
+/** Adds a changed copy of the table's first row, and counts it in the manifest. */
 const addRow = (files: Files, table: string, changes: object): void => {
   const [, json = '[]'] = new RegExp(`^${table}\t(.*)$`, 'm').exec(String(files.rows)) ?? [];
   addLine(files, `${table}\t${JSON.stringify([{ ...JSON.parse(json)[0], ...changes }])}`);
   files.manifest.rows[table] = Number(files.manifest.rows[table]) + 1;
 };
 
-/** A refusal that shows nothing of the line. */
+/** A refusal that does not quote the line. */
 const NO_NAME =
   /^Nothing was imported: A line of the rows does not begin with the name of a table\. Export the tenant again\.\n$/;
 
@@ -101,10 +101,10 @@ const hostile: [name: string, message: RegExp, change: (files: Files) => unknown
     /PostgreSQL refuses/,
     (files) => addLine(files, "client\t'); DROP TABLE client; --"),
   ],
-  ['a row without its table', NO_NAME, (files) => replace(files, /^client\t/m, '')],
-  ['a row of the audit', /No table/, (files) => addLine(files, 'audit_event\t[{}]')],
-  ['a migration', /No table/, (files) => addLine(files, '_prisma_migrations\t[{}]')],
-  ['a job', /No table/, (files) => addLine(files, 'job_run\t[{}]')],
+  ['a row without the name of its table', NO_NAME, (files) => replace(files, /^client\t/m, '')],
+  ['a row of audit_event', /No table/, (files) => addLine(files, 'audit_event\t[{}]')],
+  ['a row of _prisma_migrations', /No table/, (files) => addLine(files, '_prisma_migrations\t[{}]')],
+  ['a row of job_run', /No table/, (files) => addLine(files, 'job_run\t[{}]')],
   [
     "another tenant's client",
     /belongs to another tenant/,
@@ -142,7 +142,7 @@ const hostile: [name: string, message: RegExp, change: (files: Files) => unknown
     (files) => replace(files, /"blob_path":"/, `"blob_path":"${tenant}/../${victim.tenantId}/`),
   ],
   [
-    'a number beyond any real one',
+    'an encounter number above the limit',
     /above the limit of 1000000000000/,
     (files) => replace(files, /"encounter_no":\d+/, '"encounter_no":9000000000000000000'),
   ],
@@ -162,7 +162,11 @@ const hostile: [name: string, message: RegExp, change: (files: Files) => unknown
   ['an object in a file elsewhere', /damaged manifest/, ({ manifest }) => (manifest.objects[0].sha256 = '../manifest')],
   ['an object that is missing', /is missing/, ({ manifest }) => (manifest.objects[0].sha256 = '0'.repeat(64))],
   ['an id of a tenant that leads elsewhere', /damaged manifest/, ({ manifest }) => (manifest.tenant = '../etc')],
-  ['the id of a tenant that is there', /already contains rows/, ({ manifest }) => (manifest.tenant = victim.tenantId)],
+  [
+    'the id of a tenant that the database has',
+    /already contains rows/,
+    ({ manifest }) => (manifest.tenant = victim.tenantId),
+  ],
   ['another format', /of another build/, ({ manifest }) => (manifest.format = 2)],
   ['other migrations', /The schemas differ/, ({ manifest }) => manifest.migrations.push('20990101000000_later')],
   ['a manifest without objects', /damaged manifest/, ({ manifest }) => (manifest.objects = null)],
@@ -192,7 +196,7 @@ it('tenant import removes the documents that it has stored, if it cannot store o
     objects: { key: string }[];
   };
   const last = objects.at(-1)?.key ?? '';
-  // A folder in the place of the file.
+  // A folder in place of the last document's file, so that storing that document fails.
   const obstacle = `${there.dataDir}/documents/${last}`;
   await mkdir(obstacle, { recursive: true });
   expect(await importFrom('export')).toMatchObject({ code: 1 });
@@ -220,7 +224,7 @@ it('tenant import removes the documents that it has stored, if it cannot commit'
   expect(left.filter((entry) => entry.isFile())).toEqual([]);
 });
 
-it('tenant import adds each row and document of an export, and moves the sequences past its numbers', async () => {
+it('tenant import adds each row and document of an export, and moves the sequence of encounters past its numbers', async () => {
   expect(await importFrom('export')).toMatchObject({ code: 0, stderr: '' });
   const tables = await withClient({ connectionString: target.url }, tenantTables);
   for (const { name, key } of tables) {

@@ -82,7 +82,7 @@ it('a failed call or token request rejects with an ApiError that has the code, i
   });
 });
 
-it('the client retries a request that has an Idempotency-Key after Retry-After, with the same key, but not one without a key or after a long Retry-After', async () => {
+it('the client retries a POST after Retry-After with the same Idempotency-Key, but no POST without a key, no GET after a 500, and no request after a long Retry-After', async () => {
   const seconds = (count: number) => ({ 'Retry-After': String(count) });
   const passing = [problem(500, 'internal_error', seconds(0)), problem(503, 'dependency_unavailable', seconds(0))];
   const busy = watched((name, nth) => (name === 'POST /clients' ? passing[nth - 1] : undefined));
@@ -112,7 +112,7 @@ it('the client retries a request that has an Idempotency-Key after Retry-After, 
   expect(own.sent.at(-1)?.key).toBe('mine');
 });
 
-it('knownValues lists open vocabularies', () => {
+it('knownValues lists the known values of Encounter.status', () => {
   expect(knownValues['Encounter.status']).toContain('awaiting_information');
 });
 
@@ -131,7 +131,7 @@ describe('patients.findOrCreate', () => {
   });
 
   it.each([{ firstName: 'Other' }, { lastName: 'Other' }, { dateOfBirth: '2001-02-03' }])(
-    'refuses the patient who has the e-mail but differs in %j',
+    'rejects with PatientMismatchError if the patient with the e-mail differs in %j',
     async (change) => {
       const { ces } = watched();
       const { user_id } = await ces.patients.findOrCreate({ body: jane });
@@ -212,7 +212,7 @@ it('the client times out after 30 s unless the program sets another timeout', as
   expect(timeouts).toEqual([30_000, 30_000, 5_000, 5_000]);
 });
 
-it('the compiler rejects codes that the contract does not have, a file in place of JSON, and data of another event', async () => {
+it('the compiler rejects codes that the contract does not have, JSON used as a file, and data of another event', async () => {
   const { ces } = watched();
   const check = async (): Promise<void> => {
     // @ts-expect-error there is no such code

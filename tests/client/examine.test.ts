@@ -42,7 +42,7 @@ interface Event {
   readonly timestamp: string;
 }
 
-/** The signature of a webhook by a partner's own code. */
+/** The signature of a webhook, computed without the client's code. */
 function rightSignature({ headers, body }: Received, text = body): string {
   const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${text}`;
   const key = Buffer.from(secret.slice(6), 'base64');
@@ -69,8 +69,8 @@ const accepting =
 const verifying = (test: (webhook: Received) => boolean): Respond => accepting(isSigned, isRecent, test);
 
 const correct: Readonly<Record<string, Respond>> = {
-  'a plain one': accepting(isSigned, isRecent),
-  'one with the library standardwebhooks': accepting((webhook) => {
+  'its own code': accepting(isSigned, isRecent),
+  'the library standardwebhooks': accepting((webhook) => {
     try {
       new Webhook(secret).verify(webhook.body, webhook.headers as Record<string, string>);
       return true;
@@ -178,14 +178,17 @@ const broken: readonly (readonly [string, () => Respond, ...string[]])[] = [
   ['closes the connection', () => (_webhook, response) => response.destroy(), 'responds_in_time'],
 ];
 
-it.each(Object.entries(correct))('examine passes all checks of a correct receiver: %s', async (_name, receive) => {
-  respond = receive;
-  const count = receiver.received.length;
-  const { checks, ...sums } = await report();
-  expect(sums).toEqual({ url: receiver.url('/hooks'), passed: 17, failed: 0, not_judged: 0 });
-  expect(checks.filter(({ outcome, remedy }) => outcome !== 'passed' || remedy !== null)).toEqual([]);
-  expect(receiver.received.length - count).toBe(19);
-});
+it.each(Object.entries(correct))(
+  'examine passes all checks of a correct receiver that verifies with %s',
+  async (_name, receive) => {
+    respond = receive;
+    const count = receiver.received.length;
+    const { checks, ...sums } = await report();
+    expect(sums).toEqual({ url: receiver.url('/hooks'), passed: 17, failed: 0, not_judged: 0 });
+    expect(checks.filter(({ outcome, remedy }) => outcome !== 'passed' || remedy !== null)).toEqual([]);
+    expect(receiver.received.length - count).toBe(19);
+  },
+);
 
 it.each(broken)(
   'examine reports exactly the failed checks of a receiver that %s',
@@ -198,25 +201,25 @@ it.each(broken)(
   },
 );
 
-it('examine has a broken receiver for each of its checks', async () => {
+it('each check of examine fails for at least one of the broken receivers above', async () => {
   respond = accepting();
   const { checks } = await report();
   expect(new Set(broken.flatMap(([, , ...faults]) => faults))).toEqual(new Set(checks.map(({ name }) => name)));
 });
 
-it('examine judges no other check of a receiver that refuses a valid event', async () => {
+it('examine judges only the first three checks of a receiver that refuses a valid event', async () => {
   respond = accepting(() => false);
   const { passed, failed, not_judged, checks } = await report();
   expect([passed, failed, not_judged]).toEqual([2, 1, 14]);
   expect(checks[2]).toMatchObject({ name: 'accepts_valid_event', seen: [{ httpStatus: 400, error: null }] });
 });
 
-it('examine does not judge a rejection without a response', async () => {
+it('examine does not judge whether a receiver rejects a request to which it does not respond', async () => {
   respond = (webhook, response) => (isSigned(webhook) ? response.writeHead(204).end() : response.destroy());
   const { passed, checks } = await report();
   const notJudged = checks.filter(({ outcome }) => outcome === 'not_judged').map(({ name }) => name);
   expect(notJudged).toEqual([...forgeries, ...otherBodies]);
-  // A recorded request is signed, so this receiver accepts it.
+  // The check rejects_old_timestamp fails, because its request is signed.
   expect(passed).toBe(11);
 });
 

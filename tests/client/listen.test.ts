@@ -21,10 +21,10 @@ const eventsPerLife = Number(process.env['EVENTS'] ?? 25);
 
 const harness = await openHarness();
 const folder = temporaryFolder();
-/** The secret of the receiver, which a listener gets by its environment and never prints. */
+/** The secret of the receiver. A listener gets it in WEBHOOK_SECRET. */
 const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 
-/** What the receiver got, and what it does with a message. */
+/** The messages that the receiver got, and the status with which it answers the next one. */
 let received: { readonly id: string; readonly type: string; readonly status: number }[] = [];
 let respond: (count: number) => number = () => 204;
 
@@ -124,7 +124,7 @@ it('a listener forwards only events of the requested types', async () => {
   expect(new Set(received.map(({ type }) => type))).toEqual(new Set(['order.created', 'order.paid']));
 });
 
-it('a listener refuses the position of another API client, wrong credentials and a receiver without URL', async () => {
+it('a listener refuses the position of another API client, wrong credentials and a --forward that is not a URL', async () => {
   const [partner, other] = [await newSandbox(harness), await newSandbox(harness)];
   await ended(start(partner, '--until', 'order.created'));
   expect(await ended(start(other))).toMatchObject([2, '', expect.stringContaining(`${partner.clientId} at`)]);

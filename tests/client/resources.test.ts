@@ -58,7 +58,7 @@ it('the compiler rejects wrong method names, parameters and bodies in calls of t
   const check = async (ces: Client): Promise<void> => {
     // @ts-expect-error there is no such operation
     await ces.encounters.remove();
-    // @ts-expect-error the number is missing
+    // @ts-expect-error encounter_id is missing
     await ces.encounters.get();
     // @ts-expect-error there is no such parameter
     await ces.encounters.get({ encounter_id: 1, gfe: 1 });
@@ -74,7 +74,7 @@ it('the compiler rejects wrong method names, parameters and bodies in calls of t
     for await (const page of ces.pages('/orders')) page satisfies { data: Order[]; next_cursor: string | null };
     // @ts-expect-error there is no such parameter
     ces.clinics.list({ serch: 'north' });
-    // @ts-expect-error a list of something is read with its parameters
+    // @ts-expect-error endpoint_id is missing
     ces.pages('/webhook-endpoints/{endpoint_id}/deliveries');
     // @ts-expect-error a single record is not a list
     ces.pages('/clients/{id}');

@@ -50,7 +50,7 @@ export const number = expect.any(Number);
 export const boolean = expect.any(Boolean);
 /** A list, perhaps empty, of this element only. */
 export const listOf = (element: unknown) => expect.arrayOf(element);
-/** This or null. */
+/** This value, or null. */
 export const orNull = (value: unknown) => ({
   asymmetricMatch(given: unknown) {
     if (given !== null) expect(given).toEqual(value);

@@ -28,7 +28,7 @@ interface Report {
   };
 }
 
-/** The folders before those of the tags. */
+/** The number of folders before those of the tags. */
 const WORKFLOWS = 3;
 
 /** Runs the collection twice with newman, the command line of Postman, as the API clients of a sandbox; returns name and status of each request. */

@@ -2,7 +2,7 @@ import { boolean, decimal, instant, listOf, number, orNull, text, uuid } from '.
 
 // The documented shapes of responses, written independently of the contract from a partner's side.
 
-/** Members that have the same shape. */
+/** Members with these names, each of this shape. */
 const all = (shape: unknown, names: string): Record<string, unknown> =>
   Object.fromEntries(names.split(' ').map((name) => [name, shape]));
 
