@@ -37,7 +37,7 @@ describe('tenant create', () => {
     ['an id that another tenant has', ['Other', '--id', 'lakeside-health']],
   ])('refuses %s in one line, with exit code 1', async (_fault, args) => {
     const refused = await run('tenant', 'create', ...args);
-    expect(refused).toEqual(refusal(1, /^Tenant .* has this name or id\. Choose another\.\n$/));
+    expect(refused).toEqual(refusal(1, /^Tenant .* has this name or id\. Choose another name or --id\.\n$/));
   });
 });
 
@@ -104,7 +104,8 @@ describe('client create', () => {
     const args = ['--preset', 'provider', '--name', 'Reviewer'];
     await createClient(...args);
     const refused = await run('client', 'create', '--tenant', 'lakeside-health', ...args);
-    expect(refused).toEqual(refusal(1, 'Tenant lakeside-health has an API client named "Reviewer". Choose another.\n'));
+    const message = 'Tenant lakeside-health has an API client named "Reviewer". Choose another name.\n';
+    expect(refused).toEqual(refusal(1, message));
     expect(
       await harness.domain.db.prisma.apiClient.count({ where: { tenantId: 'lakeside-health', name: 'Reviewer' } }),
     ).toBe(1);

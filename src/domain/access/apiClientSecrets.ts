@@ -34,7 +34,10 @@ export function activeSecrets(secrets: readonly SecretSummary[], now: Date): Sec
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
 }
 
-/** Adds a secret; earlier ones end after `expireOldAfter` seconds, 0 for a leak. @throws Error if three would be valid */
+/**
+ * Adds a secret, and ends the earlier ones after `expireOldAfter` seconds: 0, for a leaked secret, ends them at once.
+ * @throws Error if three secrets would be valid
+ */
 export async function rotateSecret(context: DomainContext, clientId: string, expireOldAfter: number) {
   return inTransaction(context, async (transaction) => {
     const client = await lockClient(transaction, clientId);
@@ -59,7 +62,7 @@ export async function rotateSecret(context: DomainContext, clientId: string, exp
 
 /**
  * Finds a client and, in a transaction, locks it, so that changes of its secrets run one after the other: no constraint
- * limits their number.
+ * limits the number of secrets.
  * @throws Error for an unknown client
  */
 export async function lockClient({ db }: Pick<QueryContext, 'db'>, clientId: string) {

@@ -58,7 +58,8 @@ export async function createApiClient(context: QueryContext, wanted: NewApiClien
       );
   } catch (cause) {
     if (!isUniqueViolation(cause, 'api_client_tenant_id_name_key')) throw cause;
-    throw new Error(`Tenant ${tenant.id} has an API client named ${JSON.stringify(name)}. Choose another.`, { cause });
+    const fault = `Tenant ${tenant.id} has an API client named ${JSON.stringify(name)}. Choose another name.`;
+    throw new Error(fault, { cause });
   }
   return { clientSecret, ...client };
 }
@@ -122,11 +123,14 @@ export async function changeApiClient(context: DomainContext, clientId: string, 
   return context.db.prisma.apiClient.findFirstOrThrow({ where: { tenantId, id }, include: { secrets } });
 }
 
-/** Revokes a client's tokens (D-91). @returns the time, later than earlier ones. @throws Error for an unknown client */
+/**
+ * Revokes a client's tokens (D-91). @returns the time of the revocation, later than that of any earlier one.
+ * @throws Error for an unknown client
+ */
 export async function revokeTokens(context: QueryContext, clientId: string): Promise<Date> {
   const { tenantId, id } = await lockClient(context, clientId);
   const now = context.now();
-  // Without a time zone, so that the sum is IMMUTABLE: Citus refuses others in an UPDATE.
+  // Add to a time without time zone: with one, the sum is not IMMUTABLE, and Citus refuses the UPDATE.
   const { at } = await context.db.of(tenantId).row<{ at: Date }>`
     UPDATE api_client SET updated_at = ${now}, tokens_valid_after =
       greatest(${now}, (tokens_valid_after AT TIME ZONE 'UTC' + interval '1 millisecond') AT TIME ZONE 'UTC')

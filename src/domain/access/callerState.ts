@@ -29,7 +29,7 @@ export async function findClientState(
   };
 }
 
-/** The caller of a request, with the permissions that both token and client have, and the client's clinics. */
+/** The caller of a request, with the permissions that both token and client have, and the client's limits. */
 export function callerOf(claims: TokenClaims, state: ClientState): Caller {
   return {
     tenantId: claims.tenant_id,

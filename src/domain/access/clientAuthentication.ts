@@ -28,7 +28,7 @@ const LAST_USED_STEP_MS = 3_600_000;
 /** Compared for an unknown client, so that the response takes as long as for a known one. */
 const NO_HASH = new Uint8Array(32);
 
-/** Null unless all credentials are valid. An unknown client takes as long as a wrong secret. */
+/** Null unless client, tenant and secret are valid. An unknown client takes as long as a wrong secret. */
 export async function authenticateClient(
   context: PublicContext,
   clientId: string,

@@ -16,7 +16,10 @@ export async function grantTokens(context: PublicContext, request: Request): Pro
   return issue(context, client, narrow(granted, request.scope), request.scope !== undefined);
 }
 
-/** Whether a client's tokens were revoked after this one. Compares the revocations, not `iat`: clocks differ (D-91). */
+/**
+ * Whether the client's tokens were revoked after this token was issued. Compares the time of the latest revocation with
+ * the time that the token names, not with `iat`, because clocks differ (D-91).
+ */
 export function isRevoked({ issued_after = 0 }: TokenClaims, tokensValidAfter: Date | null): boolean {
   return issued_after < (tokensValidAfter?.getTime() ?? 0);
 }
@@ -95,7 +98,7 @@ async function refreshedScope(
   return claims.scope.split(' ').filter((scope) => client.permissions.includes(scope));
 }
 
-/** The permissions that a request asks for; RFC 6749 §3.3: fewer than granted, never more. */
+/** The permissions that a request asks for, or all granted ones (RFC 6749 §3.3). @throws OAuthProblem for any other */
 function narrow(granted: readonly string[], scope: string | undefined): readonly string[] {
   if (scope === undefined) return granted;
   const asked = [...new Set(scope.split(' ').filter(Boolean))];

@@ -23,8 +23,8 @@ export function within(
 }
 
 /**
- * The conditions on a list's clinics: those that the caller may see, or the one that it asks for if it may see it. A
- * single clinic becomes an equality, with which an index gives the list's order.
+ * Conditions that limit a list to the clinics that the caller may see, or to the clinic `asked` if the caller may see
+ * that one. A single clinic becomes an equality, so that an index can return the rows in the list's order.
  */
 export function atClinics(context: Pick<Context, 'caller'>, column: Prisma.Sql, asked?: string): Prisma.Sql[] {
   const { allowedClinicIds } = context.caller;

@@ -25,7 +25,8 @@ export async function createTenant(
   // Operators refer to tenants by id or name, so neither may be ambiguous.
   const namesake = (await listTenants(context)).find((other) => isCalled(other, name) || isCalled(other, id));
   if (namesake) {
-    throw new Error(`Tenant ${namesake.id}, ${JSON.stringify(namesake.name)}, has this name or id. Choose another.`);
+    const { id: taken, name: takenName } = namesake;
+    throw new Error(`Tenant ${taken}, ${JSON.stringify(takenName)}, has this name or id. Choose another name or --id.`);
   }
   const now = context.now();
   const defaults = mode === 'live' ? { minimumAge: 18, recordRetentionYears: 7 } : {};
@@ -40,7 +41,7 @@ interface TenantSettings {
   readonly requireLicensedProvider?: boolean | undefined;
   /** The minimum age, in years, for treatments that have none of their own (R-221). */
   readonly minimumAge?: number | undefined;
-  /** How many years after the last decision a patient is not erased (R-272). */
+  /** For how many years after the last decision about a patient an erasure is refused (R-272). */
   readonly recordRetentionYears?: number | undefined;
   /** ISO 4217 code in any letter case. It applies to new orders; existing orders keep their currency. */
   readonly currency?: string | undefined;

@@ -7,7 +7,7 @@ import { inTurns, type BackgroundContext } from '../transactions/transaction.js'
 /** The part of a checkpoint that its hash covers. */
 type CheckpointContent = Pick<AuditSeal, 'tenantId' | 'number' | 'through' | 'removes' | 'digests' | 'sealedAt'>;
 
-/** Maximum of rows in a checkpoint: few enough for one statement; the busiest minute needs some dozens. */
+/** Maximum of rows in a checkpoint, few enough for one statement. */
 const MAX_ROWS = 10_000;
 /** Takes the place of the predecessor's hash in the first checkpoint. */
 export const NOTHING_BEFORE = Buffer.alloc(32);

@@ -4,7 +4,7 @@ import { columnsOf, fromExcluded, tenantInsertion } from '../transactions/bulkSq
 
 /** Maximum of characters of a kept text (R-293). */
 const MAX_CHARACTERS = 8_192;
-/** Milliseconds for which a sandbox's exchange can be read. */
+/** Milliseconds for which a sandbox's request and its response can be read. */
 export const EXCHANGE_MS = 3_600_000;
 /** Prefix of the request ids of the workbench, which polls: its requests are not kept (R-293). */
 const UNKEPT = 'facade00';

@@ -15,8 +15,8 @@ import { canonicalUuid } from '../transactions/uuid.js';
 type Filter = Input<'listAuditEvents'>['query'];
 
 /**
- * Lists the audit up to the latest checkpoint: what readers have seen cannot change unnoticed (R-87). A limited
- * client sees only its own requests (R-271).
+ * Lists the audit up to the latest checkpoint, so that no row that a reader has seen can change unnoticed (R-88). A
+ * limited client sees only its own requests (R-271).
  * @throws Problem cursor_invalid
  */
 export async function listAudit(context: Context, filter: Filter): Promise<ScannedPage<AuditEvent>> {

@@ -16,7 +16,7 @@ interface CatalogList {
   readonly first: readonly string[];
   /** The columns that a search reads; a trigram index has both. */
   readonly searched: readonly [string, string];
-  /** Whether to count the list; if not, its `total` is 0, because its reader counts otherwise. */
+  /** Whether to count the list; if not, `total` is 0, and the caller computes it. */
   readonly isCounted: boolean;
   /** Further columns to select, beginning with a comma. */
   readonly more: Prisma.Sql;
@@ -46,7 +46,7 @@ export async function readPage<Row, More = unknown>(
   const columns = Prisma.raw(sorts.map(([column]) => column).join(', '));
   const order = Prisma.raw(sorts.map((sort) => sort.join(' ')).join(', '));
   const total = isCounted ? Prisma.sql`(SELECT count(*)::int FROM found)` : Prisma.sql`0`;
-  // Sort the matches of a search: otherwise PostgreSQL scans the list in its order, which is slow if few rows match.
+  // Materialize the matches of a search: otherwise PostgreSQL scans the sorted list, which is slow if few rows match.
   const isSorted = Prisma.raw(words.length > 0 ? 'MATERIALIZED' : 'NOT MATERIALIZED');
   return db.of(tenantId).row<CatalogPage<Row> & More>`
     WITH asked AS (SELECT ${tenantId}::text AS tenant_id, ${[...first]}::uuid[] AS first),
@@ -58,7 +58,7 @@ export async function readPage<Row, More = unknown>(
 
 /**
  * The words of a search, split at white space and punctuation; a search of punctuation alone is split at white space
- * only (R-22). Lower-cases each character alone, as PostgreSQL does: in a whole text, JavaScript changes a final Σ.
+ * only (R-22). Lower-cases each character alone, as PostgreSQL does: in a text, JavaScript turns a final Σ into ς.
  */
 function searchWords(search: string | undefined): string[] {
   const text = Array.from(search?.trim() ?? '', (character) => character.toLowerCase()).join('');

@@ -48,7 +48,7 @@ export async function listClinics(context: Context, filter: ClinicFilter) {
   const state = filter.state?.trim();
   const limit = allowedClinicIds ? [Prisma.sql`listed.id = ANY(${[...allowedClinicIds]}::uuid[])`] : [];
   const visible = Prisma.join([Prisma.sql`listed.tenant_id = ${tenantId}`, ...limit], ' AND ');
-  // Without a filter, the statistics count the list.
+  // Without a filter, the total is the sum of the statistics.
   const isCounted = state !== undefined || filter.isActive !== undefined || filter.search !== undefined;
   const page = await readPage<ListedClinic, { stats: { active: number; inactive: number } }>(
     context,

@@ -1,7 +1,7 @@
 import type { ProductRx } from '../../../generated/prisma/client.js';
 import { jsonOf } from '../transactions/bulkSql.js';
 
-/** The columns of the catalog that are part of a prescription; the others are only for the catalog's own use. */
+/** The columns of `product_rx` that make up a prescription; only the catalog uses the other columns. */
 const stated = [
   'rxNumber',
   'rxType',

@@ -63,7 +63,7 @@ const element = forTenant((tenantId) =>
 );
 
 /**
- * A product with its availability at all clinics, even a deleted one: encounters and orders name it.
+ * A product with its availability at all clinics. Finds deleted products, too, because encounters and orders name them.
  * @throws Problem treatment_not_found
  */
 export async function getProduct({ db, caller: { tenantId } }: Context, id: string) {

@@ -33,7 +33,7 @@ export async function listPatientDocuments(
   return listPage(found, limit, ({ id, createdAt }) => listCursor(id, createdAt));
 }
 
-/** A document with a new link; null if it is withdrawn. @throws Problem document_not_found */
+/** A document with a new link, which is null for a withdrawn document. @throws Problem document_not_found */
 export async function openDocument(context: Context, id: string) {
   const { tenantId } = context.caller;
   const where = { id, tenantId, patient: visiblePatients(context.caller) };

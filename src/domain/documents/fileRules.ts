@@ -48,7 +48,7 @@ const unspecific: ReadonlySet<string> = new Set(
   application/download application/x-download application/force-download application/x-force-download`.split(/\s+/),
 );
 
-/** Extensions of rejected types. Unknown ones (`scan.final`) and those of web pages (`download.php`) prove no type. */
+/** Extensions of rejected types. Unknown ones (`scan.final`) and those of scripts (`download.php`) prove no type. */
 const foreignExtensions: ReadonlySet<string> = new Set(
   `html htm xhtml xml svg svgz css js mjs json txt csv tsv rtf md eml msg
   doc docx docm xls xlsx xlsm ppt pptx odt ods odp pages ps eps ai epub
@@ -139,7 +139,7 @@ function withExtension(name: string, type: DocumentMediaType): string {
   return cut(`${name}.${formats[type].extensions[0]}`);
 }
 
-/** Shortens a name to the limit by whole characters, before its extension of up to 16 characters. */
+/** Shortens a name to 255 bytes of whole characters; keeps an extension of up to 16 characters. */
 function cut(name: string): string {
   const suffix = /\.[^.\s]{1,16}$/u.exec(name)?.[0] ?? '';
   const room = maxNameBytes - Buffer.byteLength(suffix);

@@ -90,7 +90,10 @@ export async function storeFile(
   return { ...of, storageProvider, container, ...value, sizeBytes, checksum };
 }
 
-/** Removes the object unless `work` called `inserted` or its outcome is unknown: a row without object does harm. */
+/**
+ * Removes the object unless `work` inserts the row and commits. If the outcome of `work` is unknown, keeps the object,
+ * because a row without an object does more harm than an object without a row.
+ */
 async function keptIfInserted<T>(
   { objects }: Context,
   key: string,

@@ -78,7 +78,6 @@ const emailKey = (email: string): string => email.toLowerCase();
 /**
  * Creates a patient and its user account, which have the same key (R-18), and emits patient.created. The unique index
  * decides whether the e-mail is free: a search before the insert would let parallel requests through.
- * @param context of a transaction, for the event
  * @param fixed columns of a sandbox's fixture (R-15)
  * @throws Problem patient_email_taken, validation_failed (dateOfBirth, metadata), sandbox_full
  */

@@ -31,8 +31,8 @@ const OF_ENCOUNTER = Prisma.sql`FROM encounter JOIN gfe_item AS item
   ON item.tenant_id = encounter.tenant_id AND item.encounter_id = encounter.id AND item.status = 'denied'`;
 
 /**
- * Finds other patients of the tenant with this one's birth date and its last name or phone number. Those with the
- * latest denials come first (R-212), even from clinics that the caller may not see (D-242).
+ * Finds other patients of the tenant with this one's birth date and its last name or phone number, those with the
+ * latest denials first (R-212). Includes denials at clinics that the caller may not see (D-242).
  */
 export async function findPossibleDuplicates(
   { db, caller: { tenantId } }: ReadContext,

@@ -16,7 +16,7 @@ type Patch = Schemas['PatientPatch'];
 /**
  * Applies a merge patch, and emits patient.updated with the names of the changed fields (R-121). Locks the patient
  * first, because approvals depend on its history (R-210). A new name or birth date ends a verification (R-122).
- * @param isExpected whether the caller knows the present version (R-231)
+ * @param isExpected whether the request may change this version (R-231)
  * @throws Problem patient_not_found, version_conflict, patient_email_taken, validation_failed (dateOfBirth, metadata)
  */
 export async function updatePatient(
@@ -58,7 +58,7 @@ export async function updatePatient(
 }
 
 function storedValue(column: keyof Patient, value: unknown, patient: Patient, now: Date): unknown {
-  // A patch may have the form of responses, with a time (D-295).
+  // A patch may send the date as responses show it, with a time (D-295).
   if (column === 'dateOfBirth') return birthDate(String(value).slice(0, 10), now);
   if (column === 'isHomeAddressSameAsShipping') return value ?? true;
   if (column === 'metadata') return patchedMetadata(patient.metadata, value);

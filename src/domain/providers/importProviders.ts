@@ -13,7 +13,10 @@ type ProviderReport = Readonly<Record<'created' | 'updated' | 'unchanged', numbe
 
 let compiled: ValidateFunction<ProviderFile> | undefined;
 
-/** Replaces each provider of the file with its licenses; others stay (R-106). With faults, nothing is written. */
+/**
+ * Creates or replaces each provider of the file, with all its licenses; other providers stay (R-106). With faults,
+ * nothing is written.
+ */
 export async function importProviders(
   context: DomainContext,
   tenantId: string,
@@ -39,7 +42,7 @@ export async function importProviders(
   ];
   if (faults.length > 0) return { faults: inFileOrder(faults) };
   return inTransaction(context, async (transaction) => {
-    // One import at a time, so that each compares with what the earlier one wrote.
+    // Lock the tenant, so that imports run one after the other, and each compares its file with the earlier results.
     await transaction.db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
     const known = new Map((await listProviders(context, tenantId)).map((provider) => [provider.reviewerRef, provider]));
     const changed = providers.filter((one) => !isDeepStrictEqual(inOrder(one), known.get(one.reviewerRef)));

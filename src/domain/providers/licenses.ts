@@ -3,7 +3,8 @@ import { Problem } from '../../problem.js';
 import type { LookupContext, ReadContext } from '../transactions/transaction.js';
 
 /**
- * For a row of `client`, the US state whose license an encounter needs; null if the patient names an unknown state.
+ * For a row of `client`, the US state whose license an encounter without `patientState` needs (R-107); null if the
+ * patient's row has the id of an unknown state.
  * @param clinicId the clinic's id as SQL
  */
 export const reviewState = (tenantId: string, clinicId: Prisma.Sql): Prisma.Sql => Prisma.sql`CASE
@@ -53,7 +54,7 @@ export const loadProvider =
   (reviewerRef: string) =>
   async (context: LookupContext): Promise<WithProvider> => {
     const [found] = await findProviders(context, Prisma.sql`provider.reviewer_ref = ${reviewerRef}`);
-    if (!found) throw new Error('a tenant is missing');
+    if (!found) throw new Error(`tenant ${context.caller.tenantId} is missing in the database`);
     const { isLicenseRequired } = found;
     return { provider: found.reviewerRef === null ? null : found, isLicenseRequired };
   };
@@ -72,7 +73,7 @@ export function isLicensed(
   return provider.isActive && licenses.some((one) => one.asynchronousAllowed || reviewType === 'synchronous');
 }
 
-/** The types of review that any provider of the tenant may make in a state (R-107, R-241). */
+/** The types of review that at least one provider of the tenant may make in a state (R-107, R-241). */
 export async function licensedModes(
   context: ReadContext,
   state: string | null,

@@ -33,8 +33,8 @@ export async function readClock(context: Context): Promise<SandboxTime> {
 }
 
 /**
- * Advances the time of a sandbox to `offsetSeconds`, then starts the work that is due by then; jobs do the rest.
- * Commits the audit row `row`.
+ * Sets the clock of a sandbox to `offsetSeconds` ahead of real time, then processes the first batches of the work that
+ * is due by then; jobs do the rest. Commits the audit row `row`.
  * @throws Problem sandbox_only; sandbox_busy; validation_failed if time would go back, even due to a concurrent change
  */
 export async function setClock(context: Context, offsetSeconds: number, row: AuditRow): Promise<SandboxTime> {

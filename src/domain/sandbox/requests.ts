@@ -53,7 +53,7 @@ export async function listRequests(context: Context, filter: Filter): Promise<Sc
   return scannedPage(owner, extentOf(recent, most), recent.filter(isRequest).filter(matches), limit, start);
 }
 
-/** The request of the examples, which a reset restores. */
+/** The request of the contract's examples, which a reset restores. */
 export const exampleExchange = (at: Date) => ({
   requestId: '01a1f9b8-cbc0-7000-8000-00000000f00d',
   at,

@@ -10,7 +10,7 @@ import { updateRows } from '../transactions/rows.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';
 import { inTransaction, lockForReset, type TransactionContext } from '../transactions/transaction.js';
 
-/** All tables of a tenant except API clients and webhook endpoints. Tables refer only to those of later groups. */
+/** The tables that a reset empties, in groups: a table refers only to tables of later groups, or to kept tables. */
 const tableGroups = [
   [
     'sandbox_exchange',
@@ -38,7 +38,7 @@ const tableGroups = [
 
 export const resetTables = tableGroups.flat();
 
-/** The key columns, apart from the tenant's, of tables that have no `id`. */
+/** The columns that identify a tenant's rows in tables that have no `id`. */
 const keyColumns: Readonly<Record<string, readonly string[]>> = {
   sandbox_exchange: ['request_id'],
   webhook_inbox: ['tenant_id'],
@@ -105,8 +105,8 @@ async function fill(context: TransactionContext, tenantId: string, file: StoredF
 }
 
 /**
- * Waits for the tenant's writes in progress and blocks new ones. Jobs lock rows of encounters or orders first; the
- * reset does, too, because the reverse order deadlocks.
+ * Waits for the tenant's writes in progress and blocks new ones. Locks encounters and orders before other records, as
+ * jobs do: the reverse order deadlocks.
  */
 async function lockEverything(context: TransactionContext, tenantId: string): Promise<void> {
   const { db } = context;
@@ -138,7 +138,7 @@ async function empty({ db }: TransactionContext, tables: readonly string[], tena
   } while (most === BATCH);
 }
 
-/** Clears the times of webhook endpoints, which stay: after the reset, those times may be in the future. */
+/** Clears the times of the kept webhook endpoints: by the clock after the reset, they may be in the future. */
 async function forgetTimes({ db }: TransactionContext, tenantId: string): Promise<void> {
   const never = { failingSince: null, lastSuccessAt: null, lastFailureAt: null };
   const data = { ...never, previousSecret: null, previousSecretUntil: null };

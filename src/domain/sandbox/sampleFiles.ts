@@ -44,7 +44,7 @@ export const downloadSample: Downloader = async (url, _limits, use) => {
   return { value, sizeBytes: content.length, checksum: hash('sha256', content, 'hex') };
 };
 
-/** Answers fetches from the examples' host with built-in samples, or document_fetch_failed (R-73); fetches others. */
+/** Serves URLs of the examples' host from built-in samples, or fails with document_fetch_failed; fetches other URLs. */
 export function withSampleFiles(download: Downloader): Downloader {
   return (url, limits, use) => (isSampleUrl(url) ? downloadSample : download)(url, limits, use);
 }

@@ -7,12 +7,10 @@ import { forEachTenantClock } from './tenantClocks.js';
 /** Days from a notice to the end of the approval (R-53). */
 const NOTICE_DAYS = { monthly: 5, others: 30 };
 
-/**
- * Records gfe.expiring once per approval, 30 or 5 days before its end (R-53), for the original decision's encounter.
- */
+/** Records gfe.expiring once per approved item, 30 days (with `MONTHLY` 5 days) before its end (R-53). */
 export const announceExpiringApprovals = announcement('gfe.expiring');
 
-/** Records gfe.expired once per approval, even without an earlier gfe.expiring. */
+/** Records gfe.expired once per approved item, even without an earlier gfe.expiring. */
 export const announceExpiredApprovals = announcement('gfe.expired');
 
 type Notice = 'gfe.expiring' | 'gfe.expired';
@@ -56,7 +54,7 @@ function notify({ db, now }: TransactionContext, notice: Notice, tenantId: strin
       encounter.clinic_id AS "clinicId"`;
 }
 
-/** The condition for approvals that end within the days of their rule. */
+/** The condition for approvals in the notice period before their end. */
 function isExpiring(now: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`valid_until > ${now} AND valid_until <= CASE review_often
     WHEN 'MONTHLY' THEN ${daysAfter(now, NOTICE_DAYS.monthly)} ELSE ${daysAfter(now, NOTICE_DAYS.others)} END`;

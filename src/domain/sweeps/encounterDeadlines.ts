@@ -2,7 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import { applyDeadline } from '../encounters/command.js';
 import { forEachTenantClock } from './tenantClocks.js';
 
-// Write each condition with its status: only then PostgreSQL uses the partial index for that status.
+// Each sweep names the status in its condition: only then does PostgreSQL use the partial index for that status.
 
 /** Returns encounters with a lapsed claim to the queue (R-44). */
 export const lapseDueClaims = sweepOf(Prisma.sql`status = 'in_review'`, Prisma.sql`lease_expires_at`);

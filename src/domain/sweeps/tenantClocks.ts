@@ -19,9 +19,9 @@ interface Sweep {
    * range, PostgreSQL would read the rows of all tenants.
    */
   isDue(now: Prisma.Sql): Prisma.Sql;
-  /** The table whose rows are locked and processed; by default the same. */
+  /** The table whose rows are locked and processed; by default `table`. */
   readonly locked?: Sweep['table'] | 'order';
-  /** SQL condition: which of those rows to process; by default those that are due. */
+  /** SQL condition: which rows of the locked table to process; by default the due rows. */
   readonly which?: (now: Prisma.Sql, tenantId: string) => Prisma.Sql;
   /** The column by which the longest due rows come first. */
   readonly order: Prisma.Sql;
@@ -40,9 +40,9 @@ interface DueTenant {
   readonly aheadMs: bigint;
 }
 
-/** Rows in one batch. Each has a savepoint; PostgreSQL tracks 64 in a transaction without slowing down others. */
+/** Rows in one batch, each with a savepoint: more than 64 in one transaction would slow down other transactions. */
 const BATCH = 50;
-/** Failing rows of a tenant after which its turns end: each is a log line, and a value in every later batch. */
+/** Failing rows of a tenant after which its turns end: each costs a log line, and a parameter of every later batch. */
 const MAX_FAILED = 1_000;
 /** Maximum of batches while a caller waits; they take seconds. */
 const BATCHES_FOR_CALLER = 10;
@@ -105,7 +105,7 @@ function lockDue(
     ORDER BY ${order} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`;
 }
 
-/** Whether a row was processed; if not, logs its failure. */
+/** Processes a row in a savepoint. @returns whether that succeeded; a failure is logged */
 async function succeeds(
   { log }: BackgroundContext,
   local: TransactionContext,

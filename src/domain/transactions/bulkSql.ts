@@ -55,7 +55,7 @@ function jsonValue(value: unknown): unknown {
 /** Stands for the tenant in a fragment that {@link forTenant} has built. */
 const ANY_TENANT = 'any tenant';
 
-/** A fragment of SQL that names the tenant: built once, because its columns are many, and then filled in. */
+/** A fragment of SQL that names the tenant: built once, because it has many columns; each use fills in its tenant. */
 export function forTenant(build: (tenantId: string) => Prisma.Sql): (tenantId: string) => Prisma.Sql {
   const { strings, values } = build(ANY_TENANT);
   return (tenantId) =>
@@ -99,7 +99,7 @@ export function jsonOf(
 export type JsonOf<T> = { readonly [Key in keyof T]: JsonValueOf<T[Key]> };
 type JsonValueOf<Value> = Value extends Date ? string : Value extends Prisma.Decimal ? number : Value;
 
-/** The fields of rows that all have equal ones. */
+/** The fields of rows, which all have the same fields. */
 const fieldsIn = ([first = {}]: readonly object[]): readonly string[] => Object.keys(first);
 
 /** The columns of rows that all have equal fields. */

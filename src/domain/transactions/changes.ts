@@ -26,7 +26,7 @@ export interface Decision<State> {
   readonly events: readonly EventDraft[];
 }
 
-/** A further decision on the state that one leaves, with the events of both. */
+/** Makes a second decision on the state that the first leaves. @returns the second state, with the events of both */
 export function followedBy<State>(first: Decision<State>, decide: (state: State) => Decision<State>): Decision<State> {
   const { state, events } = decide(first.state);
   return { state, events: [...first.events, ...events] };
@@ -53,7 +53,7 @@ export function write(
   told.push(...events.map((event) => ({ id: newId(), timestamp, ...event })));
 }
 
-/** Sends what earlier decisions of the transaction wrote, so that the next one finds it. */
+/** Sends the changes of earlier decisions in the transaction to the database, so that the next decision reads them. */
 export async function flush({ db, changes }: TransactionContext): Promise<void> {
   const [first, ...rest] = changes.splice(0);
   if (first) await db.everyTenant.run(withParts(rest, first));
@@ -79,7 +79,7 @@ const forms = Object.fromEntries(
   }),
 ) as Readonly<Record<Prisma.ModelName, RowForm>>;
 
-/** The models of which a decision may remove rows, to change treatments. For others, it is a mistake. */
+/** The models of which a decision may remove rows, to change treatments. Removing other rows is a mistake. */
 const removable: readonly Prisma.ModelName[] = ['EncounterTreatment', 'GfeItem'];
 
 /**

@@ -49,7 +49,7 @@ export function olderThan(cursor: string | undefined) {
 /** The size in bytes at which a page ends even before its limit. */
 const MAX_BYTES = 1024 ** 2;
 
-/** How many rows are read at once: the largest have 2 MB. */
+/** Number of rows read at once: few, because the largest have 2 MB. */
 const BATCH = 20;
 
 /** The first elements whose JSON fits into 1 MiB; at least one. */
@@ -59,7 +59,7 @@ export function withinBytes<Element>(elements: Element[]): Element[] {
   return end === -1 ? elements : elements.slice(0, end);
 }
 
-/** Reads rows in batches, until they exceed 1 MiB: no page shows what follows. */
+/** Reads rows in batches until they exceed 1 MiB, because a page shows no row beyond that. */
 export async function readUntilFull<Id, Row>(
   ids: readonly Id[],
   read: (batch: readonly Id[]) => Promise<readonly Row[]>,
@@ -121,7 +121,7 @@ export interface ScannedPage<Row> {
   readonly hasMore: boolean;
 }
 
-/** Makes a page of rows; one row too many means that more follow. @param start next position if none was scanned */
+/** Makes a page of rows; one row too many means that more follow. @param start cursor position if no row was scanned */
 export function scannedPage<Row extends { readonly position: bigint | number }>(
   owner: string,
   { isFull, end }: Scanned,

@@ -71,11 +71,11 @@ export async function inCallerTransaction<T>(
 }
 
 /**
- * Gives each tenant that has work a batch in turn, and asks again while a batch leaves more: a tenant with many rows delays
- * another one by a batch. A tenant whose batch fails is logged and left to the next run.
+ * Processes one batch of each tenant that has work, and repeats this while a batch leaves work: a tenant with many rows
+ * delays the others by one batch. A tenant whose batch fails is logged and left to the next run.
  * @param due the tenants that have work now
  * @param batch returns whether its tenant may have more work
- * @throws the error of a batch unless PostgreSQL has answered it: others would fail, too
+ * @throws the error of a batch if the database is unavailable, because the batches of other tenants would fail, too
  */
 export async function inTurns<Tenant extends { readonly tenantId: string }>(
   { log, signal }: Pick<BackgroundContext, 'log' | 'signal'>,

@@ -88,7 +88,7 @@ const isToServe = (tenantId: Prisma.Sql, at: Prisma.Sql): Prisma.Sql => Prisma.s
   AND EXISTS (SELECT FROM webhook_delivery AS delivery WHERE delivery.tenant_id = ${tenantId}
     AND endpoint_id = endpoint.id AND delivery.status = 'waiting' AND next_attempt_at <= ${at})`;
 
-/** Leases endpoints of a tenant. An array, because a join could run the subquery again for each row, and exceed its limit. */
+/** Leases endpoints of a tenant. Uses ARRAY: a join could run the subquery again for each row, and exceed its LIMIT. */
 async function takeOf({ db, now }: DeliveryContext, tenant: DueTenant, most: number): Promise<TakenEndpoint[]> {
   const { tenantId, aheadMs } = tenant;
   const at = aheadOf(now, Number(aheadMs))();
@@ -187,7 +187,7 @@ async function record(
   const failingSince = isSuccess || !isFailure ? null : isAnew ? now : (endpoint.failingSince ?? now);
   const isGone = outcomes.some(({ attempt: { httpStatus } }) => httpStatus === 410);
   const isDead = failingSince !== null && now.getTime() - failingSince.getTime() >= MAX_FAILING_MS;
-  // Ignore the outcome if the endpoint got another URL, or was disabled, during the attempt.
+  // Do not disable the endpoint for an attempt during which it got another URL, or was disabled.
   const isCurrent = endpoint.status === 'active' && endpoint.url === url;
   const disabledReason = !isCurrent ? null : isGone ? 'gone' : isDead ? 'no_success' : null;
   if (outcomes.length > 0) {

@@ -51,13 +51,13 @@ const ownOf = ({ caller: { tenantId, apiClientId } }: Pick<LookupContext, 'calle
   OR: [{ apiClientId }, { apiClient: { isActive: false } }],
 });
 
-/** {@link ownOf} for statements about one endpoint. */
+/** The condition of {@link ownOf} as SQL, for one endpoint. */
 const one = ({ caller: { tenantId, apiClientId } }: LookupContext, id: string): Prisma.Sql => Prisma.sql`
   webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.id = ${id}::uuid
   AND (api_client_id = ${apiClientId}::uuid OR api_client_id IN (
     SELECT id FROM api_client WHERE tenant_id = ${tenantId} AND NOT is_active))`;
 
-/** A client that changes the endpoint of a deactivated client becomes its owner, even if the other is reactivated. */
+/** A client that changes a deactivated client's endpoint owns it from then on, even if that client is reactivated. */
 const takingOver = (apiClientId: string): Prisma.Sql => Prisma.sql`api_client_id = ${apiClientId}::uuid`;
 
 const latestPosition = (tenantId: string): Prisma.Sql =>

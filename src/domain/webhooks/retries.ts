@@ -21,7 +21,7 @@ export function nextAttempt(failures: number, now: Date, wish: number, random: n
   return new Date(now.getTime() + Math.max(spread, Math.min(wish, LONGEST_WISH)));
 }
 
-/** Retry-After, in seconds or as a date (RFC 9110 §10.2.3), as milliseconds from real time; 0 or less if absent. */
+/** Milliseconds until Retry-After (RFC 9110 §10.2.3: seconds or a date); 0 or less if it is absent, invalid or past. */
 export function wishOf(retryAfter: string | null, realNow: Date): number {
   if (retryAfter === null) return 0;
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * SECOND;

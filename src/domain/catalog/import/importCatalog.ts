@@ -27,7 +27,10 @@ export type Progress = (written: number, total: number) => void;
 /** Rows per statement: enough to save round trips, few enough to show progress. */
 const BATCH = 1_000;
 
-/** Creates or updates the elements of a file; rows that the file omits stay. With faults, nothing is written. */
+/**
+ * Creates or updates the elements of a file, and deletes their parts that the file omits; other rows stay (R-27). With
+ * faults, nothing is written.
+ */
 export async function importCatalog(
   context: DomainContext,
   tenantId: string,
@@ -38,7 +41,7 @@ export async function importCatalog(
   return inTransaction(context, (transaction) => writeCatalog(transaction, tenantId, file, progress));
 }
 
-/** The changes of a stored catalog by the import of a file, or the faults of the file. */
+/** The changes that the import of a file makes to the stored catalog, or the faults of the file. */
 export function decideImport(
   file: ValidFile<Catalog> | FaultyFile,
   stored: Planning['stored'],

@@ -16,7 +16,7 @@ const ownedParts = [
   ['availability', 'product'],
 ] as const;
 
-/** Compares a valid file with the stored catalog; rows that the file omits stay. Reports faults to `planning.fault`. */
+/** Compares a valid file with the stored catalog. Reports faults to `planning.fault`. */
 export function planCatalog(planning: Planning, catalog: Catalog): CatalogPlan {
   const groups = matchGroups(planning, catalog);
   const plan: CatalogPlan = { ...groups, ...matchProducts(planning, catalog, groups) };
