@@ -17,7 +17,7 @@ const newClientOfPartner = (): Promise<Partner> => newClient(harness, partner.te
 const mayListClinics = async ({ body }: Answer): Promise<boolean> =>
   (await call(harness, 'GET /clinics', { token: body.access_token })).status === 200;
 
-/** Interface §4.1: a refused refresh token is 401, without a challenge because the request does not use HTTP Basic. */
+/** A refused refresh token is 401, without a challenge because the request does not use HTTP Basic. */
 function expectInvalidGrant(answer: Answer): void {
   expect(answer.body).toEqual({ error: 'invalid_grant', error_description: expect.any(String) });
   expect(answer.status).toBe(401);

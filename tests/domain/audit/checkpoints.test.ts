@@ -145,7 +145,7 @@ it('verification of the audit chain names a row without checkpoint that is older
   await expectFault(null);
 });
 
-it('verification of the audit chain returns the latest checkpoint: compared with an earlier one, it shows a cut-off end', async () => {
+it('verification of the audit chain returns the latest checkpoint, so that one noted earlier reveals a cut-off end', async () => {
   const noted = (await verifyAudit(context)).heads[0];
   expect(noted).toMatchObject({ tenantId: 'lakeside', number: 3, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
   await asSuperuser('DELETE FROM audit_seal WHERE number > 2', 'DELETE FROM audit_event WHERE position > 7');
@@ -230,7 +230,7 @@ it('audit retention removes whole checkpoints past their period, and verificatio
   await addCheckpoints(context);
   expect(await verdict()).toMatchObject({ rows: 4, fault: null });
 
-  // It still detects a removal that the chain does not contain, and a row inserted where retention removed rows.
+  // Verification still detects a removal that the chain does not record, and a row inserted where retention removed rows.
   await asSuperuser('DELETE FROM audit_event WHERE position = 8');
   await expectFault('Row 8 was removed.');
   await asSuperuser(insertAt(2));

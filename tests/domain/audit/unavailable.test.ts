@@ -32,7 +32,7 @@ async function expectNothingSent(answers: readonly Answer[]): Promise<void> {
   expect(await harness.domain.db.prisma.patient.count({ where })).toBe(0);
 }
 
-it('every operation answers 503 without data or effect while the audit table is missing or locked, and recovers', async () => {
+it('reads, invalid requests, token requests and changes answer 503 without data or effect while the audit table is missing or locked, and recover', async () => {
   await expectNothingSent(await withoutTable(harness, 'audit_event', requests));
 
   await observer.query('BEGIN; LOCK TABLE audit_event');

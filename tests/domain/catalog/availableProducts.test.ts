@@ -24,7 +24,7 @@ const at = async (clinicId: string, more = '', { token }: { token: string } = pa
 const namesOf = ({ data }: { data: { name: string }[] }): string[] => data.map(({ name }) => name);
 
 describe('products available at a clinic (R-25)', () => {
-  it('are the products without an allow-list or with an active entry for the clinic', async () => {
+  it('are those without availability entries and those with an active entry for the clinic', async () => {
     const body = await at(here);
     expect(namesOf(body)).toEqual(['anywhere', 'both', 'here', 'inactive']);
     expect(body.meta).toEqual({ total: 4, page: 1, limit: 20, totalPages: 1, hasNext: false, hasPrev: false });
@@ -48,7 +48,7 @@ describe('products available at a clinic (R-25)', () => {
     expect(namesOf(await at(closed))).toEqual(['anywhere', 'at a closed one']);
   });
 
-  it('are an empty list for a clinic outside the limits of the client, with ids in either case', async () => {
+  it('are listed to a limited client for its own clinics, whose ids may have either case, and for no other clinic', async () => {
     const limited = await newClient(harness, partner.tenantId, ['read:product'], [here]);
     expect(namesOf(await at(there, '', limited))).toEqual([]);
     for (const id of [here, here.toUpperCase()]) expect(await at(id, '', limited)).toEqual(await at(here));
@@ -76,7 +76,7 @@ describe('clinicAvailability of a product with entries for more than 50 clinics'
     expect(new Set(some).size).toBe(50);
   });
 
-  it('shows all entries of a product by its id', async () => {
+  it('shows all entries when the product is retrieved by its id', async () => {
     const [{ id }] = (await call(harness, 'GET /tenants/products', { token: many.token })).body.data;
     const { body } = await call(harness, `GET /tenants/products/${id}`, { token: many.token });
     const entries: { clinicId: string }[] = body.clinicAvailability;

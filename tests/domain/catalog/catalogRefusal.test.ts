@@ -15,11 +15,14 @@ describe('a file that is not JSON', () => {
   });
 });
 
-it.each([100, 5_000, 200_000])('catalog import refuses JSON of %i levels, and says why', (levels) => {
-  const text = `{"clinics": [{"metadata": ${'['.repeat(levels)}${']'.repeat(levels)}}]}`;
-  const messages = faultsIn(text).map(({ message }) => message);
-  expect(messages.filter((message) => /nested too deeply/.test(message))).toHaveLength(1);
-});
+it.each([100, 5_000, 200_000])(
+  'catalog import refuses a file whose metadata alone has %i levels, and says why',
+  (levels) => {
+    const text = `{"clinics": [{"metadata": ${'['.repeat(levels)}${']'.repeat(levels)}}]}`;
+    const messages = faultsIn(text).map(({ message }) => message);
+    expect(messages.filter((message) => /nested too deeply/.test(message))).toHaveLength(1);
+  },
+);
 
 describe('a catalog with a fault', () => {
   it('is refused with every fault, in the order of the file', () => {

@@ -6,7 +6,7 @@ type Column = 'clinicName' | 'email' | 'productName' | 'sku' | 'isActive' | 'cre
 export type RowExpressions = Readonly<Record<Column, string> & { isDeleted?: string }>;
 
 /**
- * Inserts that many clinics, each with a location, and products, each with an offer.
+ * Inserts `rows` clinics, each with a location, and `rows` products, each with an offer.
  * @param insert runs a statement; the service's sessions limit its time
  */
 export async function insertRows(

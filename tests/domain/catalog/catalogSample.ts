@@ -23,7 +23,7 @@ export function planned(catalog: unknown, stored = empty as unknown as CatalogPl
   return plan;
 }
 
-/** The faults of a file, next to stored rows; empty if it can be imported. */
+/** The faults that an import of a file into stored rows finds; empty if the file can be imported. */
 export function faultsIn(text: string, stored = empty as unknown as CatalogPlan): readonly JsonFault[] {
   const plan = decideImport(readCatalog(text), stored, () => v7());
   return 'faults' in plan ? plan.faults : [];
@@ -133,7 +133,7 @@ export const withRx = (more: Json): Sample => withProduct({ productRx: rx(more) 
 const inCategory = (change: Json) => ({ categories: [{ ...sample().categories[0], ...change }] });
 const variant = { name: 'Half', sku: 'BTX-50', price: '1', qty: 1 };
 
-/** Each kind of element, its pointer, and the sample with its id. */
+/** Each kind of element, its pointer, and the sample with an id for that element. */
 export const placedIds: [Exclude<keyof CatalogPlan, 'pharmacy'>, string, (id: string) => unknown][] = [
   ['clinic', '/clinics/0', (id) => withClinic({ id })],
   ['location', '/clinics/0/locations/0', (id) => withClinic({ locations: [location({ id })] })],

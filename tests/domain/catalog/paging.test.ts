@@ -4,8 +4,7 @@ import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 
 const harness = await openHarness();
-/** Has 21 clinics and 21 products, one more than the default page holds. */
-/** Has no clinic and no product. */
+/** `partner` has 21 clinics and 21 products, one more than the default page holds; `empty` has none. */
 const [partner, empty] = [await newPartner(harness), await newPartner(harness)];
 const group = await newCategory(harness, partner);
 for (let number = 0; number < 21; number += 1) {
@@ -33,11 +32,11 @@ describe.each(lists)('%s', (target, metaName) => {
     ['that is last and full', 'page=3&limit=7', 7, { page: 3, limit: 7, totalPages: 3, ...more(false, true) }],
     ['that is last and short', 'page=5&limit=5', 1, { page: 5, limit: 5, totalPages: 5, ...more(false, true) }],
     ['just past the end', 'page=4&limit=7', 0, { page: 4, limit: 7, totalPages: 3, ...more(false, true) }],
-    ['far past it', 'page=10000&limit=100', 0, { page: 10000, limit: 100, totalPages: 1, ...more(false, true) }],
+    ['far past the end', 'page=10000&limit=100', 0, { page: 10000, limit: 100, totalPages: 1, ...more(false, true) }],
     ['of one element', 'limit=1', 1, { page: 1, limit: 1, totalPages: 21, ...more(true, false) }],
     ['of most elements', 'limit=100', 21, { page: 1, limit: 100, totalPages: 1, ...more(false, false) }],
   ];
-  it('answers pages of any size and place, 20 elements by default, and none of an empty list', async () => {
+  it('answers pages of any size and position, 20 elements by default, and empty pages for an empty list', async () => {
     await everyCase(
       pages,
       ([which]) => which,

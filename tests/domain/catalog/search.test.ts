@@ -52,7 +52,7 @@ describe.each([
     expect(await search('a_b')).toEqual(expect.arrayContaining(['a_b', 'axb', 'back\\slash']));
   });
 
-  it('searches the second column, too, and takes a query of punctuation alone literally', async () => {
+  it('searches e-mail or SKU, too, and takes a query of punctuation alone literally', async () => {
     expect(await search(`${code}_3`)).toEqual(['axb']);
     expect(await search(`xb ${code}`)).toEqual(['axb']);
     expect(await search('%_')).toEqual([]);

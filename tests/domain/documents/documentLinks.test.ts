@@ -32,7 +32,7 @@ async function load(fileUrl: string, options: RequestInit = {}) {
 }
 
 describe('the link to a document', () => {
-  it('serves the file as an attachment in a sandbox, without a token', async () => {
+  it('serves the file without a token, as an attachment with the CSP directive sandbox', async () => {
     const document = await uploaded('Bücher "1".pdf');
     const { status, headers, content } = await load(document.fileUrl);
     expect([status, createHash('sha256').update(content).digest('hex')]).toEqual([200, document.checksum]);

@@ -60,7 +60,7 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
     expect(clamd().scanned.at(-1)?.toString()).toBe(`%PDF-${eicar}`);
   });
 
-  it('refuses a file that is infected at its end or across chunks, and does not name the signature', async () => {
+  it('refuses a file that is infected within a chunk or across chunks, and does not name the signature', async () => {
     const files = [[infected], [sampleFiles.pdf, eicar.slice(0, 30), eicar.slice(30)]];
     for (const chunks of files) {
       const refusal = await refusalOf(buffer(scanner.scanned(bodyOf(...chunks))));
@@ -133,7 +133,7 @@ describe('clamd', () => {
     expect(produced).toBeLessThan(64 * mebibyte);
   });
 
-  it('makes the scan fail, with the cause in the log, when it is down', async () => {
+  it('makes the scan fail with the connection error as cause when it is down', async () => {
     const gone = await startFakeClamd();
     await gone.close();
     for (const address of [gone.address, { path: folder('absent.ctl') }]) {

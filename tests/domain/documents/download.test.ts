@@ -149,7 +149,7 @@ describe('https', () => {
     expect(await codeOf(fetchWith(strict, `https://${secure.host}/a.png`))).toBe('document_fetch_failed');
   });
 
-  it('asks DNS once for each request or redirect, so a changed answer has no effect', async () => {
+  it('asks DNS once for a request, so that a changed answer has no effect', async () => {
     let lookups = 0;
     const lookup = async () => [lookups++ === 0 ? loopback : ipv4('127.0.0.2')];
     await fetchWith(secureDownloader({ lookup }), secure.serve('/once.png', { content: sampleFiles.png }));

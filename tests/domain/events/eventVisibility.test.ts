@@ -44,7 +44,7 @@ async function deliveredTypes({ tenantId }: Partner, endpointId: string): Promis
 it.each(Object.keys(presets) as Preset[])(
   'a client of the preset %s gets by feed and webhook the events of subjects that it may read, and none of another tenant',
   async (preset) => {
-    // The types of the events in its feed and of its deliveries, and the same of such a client of another tenant.
+    // For the client, then for one of another tenant: the types of the events in its feed, and those of its deliveries.
     const seen: string[][] = [];
     const [client, stranger] = await Promise.all(
       [await newPartner(harness), await newPartner(harness)].map(({ tenantId }) =>

@@ -25,7 +25,7 @@ const { position: ofFixtures } = await harness.domain.db.prisma.eventCounter.fin
 
 /** Operations with another method than GET that change no record. */
 const changeNothing = ['issueToken', 'getEncounterStatus', 'previewEncounter'];
-/** The examples of the others, each of which succeeds once after a reset. */
+/** The examples of the operations that change records; each example succeeds once after a reset. */
 const changes = exampleRequests(
   operations.filter(({ method, operationId }) => method !== 'GET' && !changeNothing.includes(operationId)),
 );

@@ -85,7 +85,7 @@ describe('a client that is limited to clinics', () => {
     for (const person of [created, visiting, documented]) expect(await answersAbout(...person)).toEqual(seen);
   });
 
-  it('gets 403 for identifiers of another clinic, even if they contradict each other', async () => {
+  it('gets 403 for identifiers of encounters at other clinics, even if the identifiers contradict each other', async () => {
     const [there, elsewhere] = [await newEncounter(harness, partner), await newEncounter(harness, partner)];
     const own = await newEncounter(harness, partner, { clinicId: here });
     for (const json of [

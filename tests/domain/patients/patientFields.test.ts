@@ -3,7 +3,7 @@ import { newPartner, patientBody } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 
-// tests/domain/decisions/patientFields shows what is refused.
+// tests/domain/decisions/patientFields.test.ts tests the refused values.
 
 const harness = await openHarness();
 const partner = await newPartner(harness);

@@ -54,7 +54,7 @@ it('resetSandbox neither fails simultaneous requests nor leaves parts of their e
   expect(await records()).toEqual(initialRecords);
 });
 
-it('createPatient that waits for a reset sees its clock and its removed Idempotency-Keys', async () => {
+it('createPatient that waits for a reset uses the new clock, and creates a patient if the reset removed its Idempotency-Key', async () => {
   const { token, tenantId } = await newSandbox(harness);
   const headers = { 'Idempotency-Key': 'replayed' };
   const json = patientBody();

@@ -29,7 +29,7 @@ it('the clock of a sandbox decides which of its claims and encounters are due', 
   const waiting = await newEncounter(harness, sandbox);
   const clockOffsetMs = 31 * day * 1000;
   await harness.domain.db.prisma.tenant.updateMany({ where: { id: sandbox.tenantId }, data: { clockOffsetMs } });
-  // The lapsed claim leaves an encounter that has waited too long as well, and expires with it.
+  // The encounter of the lapsed claim has also waited too long, so the first sweep expires it, too.
   expect([await lapseDueClaims(harness.domain), await expireDueEncounters(harness.domain)]).toEqual([1, 1]);
   for (const encounter of [ahead, waiting]) expect((await stored(encounter, sandbox)).status).toBe('expired');
   const [{ timestamp } = {}] = await harness.domain.db.prisma.$queryRaw<{ timestamp?: Date }[]>`
@@ -45,7 +45,7 @@ it('encounters that the sweep fails to update do not block others, are logged wi
   // More than one batch, due before the sound encounters.
   await copyEncounter(observer, (await newEncounter(harness, owner)).id, 60);
   await observer.query(`UPDATE encounter SET reference = 'Jane Miller' WHERE tenant_id = '${owner.tenantId}'`);
-  // The detail of its error is the row.
+  // The error of this constraint has the row as its detail.
   await observer.query(`ALTER TABLE encounter ADD CONSTRAINT refuse
     CHECK (status <> 'expired' OR reference IS DISTINCT FROM 'Jane Miller') NOT VALID`);
   harness.clock.advance(60);

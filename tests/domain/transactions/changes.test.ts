@@ -3,14 +3,14 @@ import { changesOf } from '../../../src/domain/transactions/changes.js';
 const row = { id: 'a', encounterId: 'e', documentId: 'd' };
 const removal = (model: string) => () => changesOf('lakeside', { [model]: [row] }, { [model]: [] });
 
-it.each(['EncounterTreatment', 'GfeItem'])('deletes a %s that a revision leaves out', (model) => {
+it.each(['EncounterTreatment', 'GfeItem'])('changesOf deletes a row of %s that a decision leaves out', (model) => {
   const [statement, ...more] = removal(model)();
   expect(statement?.sql).toMatch(/^DELETE FROM/);
   expect(more).toEqual([]);
 });
 
 it.each(['Encounter', 'Order', 'OrderLine', 'Payment', 'Refund', 'EncounterAddendum', 'EncounterDocument', 'Patient'])(
-  'refuses to delete a %s that a decision leaves out',
+  'changesOf refuses to delete a row of %s that a decision leaves out',
   (model) => {
     expect(removal(model)).toThrow(`A decision leaves out a row of ${model}.`);
   },

@@ -62,7 +62,7 @@ it.each([
   // First the lock against a reset, which returns the clock; then the check for sandbox_full; last the bodies.
   ['sandbox', 'SELECT ', 'SELECT ', ' INSERT'],
 ] as const)(
-  'a write in a %s tenant sends exactly the expected SQL statements, and none only for the audit',
+  'createPatient and createEncounter in a %s tenant send a fixed sequence of SQL statements, none only for the audit',
   async (mode, lock, sizeCheck, keep) => {
     const writer = mode === 'live' ? partner : sandbox;
     const encounter = await encounterBody(harness, writer);
@@ -74,7 +74,8 @@ it.each([
     await verbsOf('POST /clients', patientBody());
     // INSERT: the patient. WITH: its event and audit row.
     expect(await verbsOf('POST /clients', patientBody())).toBe(`BEGIN ${lock}${sizeCheck}INSERT WITH COMMIT${keep}`);
-    // SELECT: the records that the body names; the number. WITH: the encounter with its parts, event and audit row.
+    // First SELECT: the records that the body names; second: the number of the encounter. WITH: the encounter with its
+    // parts, event and audit row.
     expect(await verbsOf('POST /encounters', encounter)).toBe(
       `BEGIN ${lock}SELECT SELECT ${sizeCheck}WITH COMMIT${keep}`,
     );
@@ -95,7 +96,7 @@ it('createEncounter, submitReview of five items, recordPayment and recordFulfilm
     expect(answers.map(({ status }) => status)).toEqual([expected]);
     return { trips, body: answers[0]?.body };
   };
-  // A review that also ends the approvals of an earlier one.
+  // An earlier review, whose approvals the measured review ends.
   await completedEncounter(harness, sandbox, body);
   const created = await send('POST /encounters', body, 201);
   const path = `POST /encounters/${created.body.encounter_id}`;

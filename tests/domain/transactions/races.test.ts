@@ -137,7 +137,7 @@ const onlyOne = (code: string, ...lines: readonly string[]) =>
 
 it.each<[string, [Change<Orders>, Change<Orders>], (orders: Orders) => Prisma.Sql, string[]]>([
   [
-    'no line leaves after its approval is revoked, and a line that has left is recalled',
+    'no line is shipped after its approval is revoked, and a shipped line is recalled',
     [ship, revoke],
     ofPatient,
     [
@@ -146,7 +146,7 @@ it.each<[string, [Change<Orders>, Change<Orders>], (orders: Orders) => Prisma.Sq
     ],
   ],
   [
-    'no line leaves after a later denial of its treatment',
+    'no line is shipped after a later denial of its treatment',
     [ship, denial],
     ofPatient,
     [
@@ -155,7 +155,7 @@ it.each<[string, [Change<Orders>, Change<Orders>], (orders: Orders) => Prisma.Sq
     ],
   ],
   [
-    'no line leaves after a later review has excepted its treatment',
+    'no line is shipped after a later review has excepted its treatment',
     [ship, exception],
     ofPatient,
     [
@@ -164,7 +164,7 @@ it.each<[string, [Change<Orders>, Change<Orders>], (orders: Orders) => Prisma.Sq
     ],
   ],
   [
-    'no line leaves after a full refund',
+    'no line is shipped after a full refund',
     [ship, refund('255.00')],
     ofOrder('first'),
     [`done, done: ${untouched}: refunded shipped`, `invalid_state, done: ${untouched}: refunded accepted`],
@@ -251,7 +251,7 @@ it('createEncounter refuses a document whose withdrawal is committed first', asy
   expect(await outcomesOf(newReview, [create, withdraw])).toEqual(['done, done', 'document_withdrawn, done']);
 });
 
-it('submitReview succeeds once and creates one order (scenario K), and no encounter is both completed and cancelled', async () => {
+it('submitReview succeeds once and creates one order, and no encounter is both completed and cancelled', async () => {
   const made: Body[] = [];
   const make = async () => {
     const records = await newReview();

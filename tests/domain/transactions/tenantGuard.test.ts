@@ -11,7 +11,6 @@ const category = (tenantId: string, id = v7()) => ({
   id,
   ...{ categoryName: id, reviewOften: 'YEARLY', reviewRecurring: true, createdAt: at, updatedAt: at },
 });
-// A model with an id that is unique across tenants.
 const secret = (tenantId: string) => {
   return { tenantId, id: v7(), apiClientId: v7(), secretHash: new Uint8Array(32), hint: 'x', createdAt: at };
 };

@@ -22,7 +22,7 @@ const itemsOf = ({ gfe_data: items }: any) =>
   items.map(({ categoryId, subcategoryId }: any) => ({ categoryId, subcategoryId }));
 const get = (path: string) => async () => ({ target: `GET ${path}` });
 
-/** What an operation sends, after what it needs has been made. */
+/** Makes the records that an operation needs. @returns its request */
 type Prepared = () => Promise<{ readonly target: string; readonly json?: object }>;
 const completed = async () => {
   const encounter = await completedEncounter(harness, partner, await parts());
@@ -86,7 +86,7 @@ async function rowsOfTenant(): Promise<number> {
 const isRead = ({ text }: Statement): boolean => /^\s*(?:SELECT|WITH)\b/.test(text) && !text.includes('INSERT INTO');
 
 it.each(Object.entries(operations))(
-  '%s reads about as many rows as the tenant has, while PostgreSQL has no statistics of a new database',
+  '%s reads at most twice the rows of the tenant by each statement, while PostgreSQL has no statistics of a new database',
   async (_name, prepare) => {
     const { target, json } = await prepare();
     const headers: Record<string, string> = json ? { 'Idempotency-Key': target } : {};
