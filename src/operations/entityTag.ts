@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 /** The entity tag of a version of a record (RFC 9110 §8.8.3). */
 export const entityTag = (version: number): string => `"${version}"`;
 
-/** The version that a tag names, `*`, or other text. A retrieval's tag has a hash of the response behind the version. */
+/** The version that a tag names, `*`, or other text. A retrieval's tag has a hash of the response after the version. */
 const versionIn = (tag: string): string => /^"(\d+)(?:\.[0-9a-f]+)?"$/.exec(tag.trim())?.[1] ?? tag.trim();
 
 /** Whether a request may change this version of a record: one that If-Match names, or any without If-Match (R-231). */

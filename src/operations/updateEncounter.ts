@@ -5,7 +5,7 @@ import { encounterView } from '../views/encounterView.js';
 import { entityTag, versionsOf } from './entityTag.js';
 import { withIdempotency } from './withIdempotency.js';
 
-/** PATCH /encounters/{encounter_id}: a JSON merge patch of what the partner may change. */
+/** PATCH /encounters/{encounter_id}: a JSON merge patch of the fields that the partner may change. */
 export const updateEncounter: Operation<'updateEncounter'> = ({ path, body, header }, context) =>
   withIdempotency(context, async (transaction) => {
     const isExpected = versionsOf(header['if-match']);

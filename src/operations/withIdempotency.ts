@@ -64,7 +64,7 @@ export async function earlierResponse<R extends Response>(context: Context): Pro
 
 /**
  * A key is bound to one operation, so the stored response is one of that operation. @throws Problem
- * insufficient_permission if the client may now see less than then
+ * insufficient_permission if the client may now see less than when it got the response
  */
 function replayed(context: Context, stored: unknown): Response {
   const { limits, ...response } = stored as StoredResponse;

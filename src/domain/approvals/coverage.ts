@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EncounterTreatment, GfeItem } from '../../../generated/prisma/client.js';
 
-/** An adult decides without a guardian from this age on, in years. */
+/** From this age on, in years, a patient needs no guardian. */
 const ADULT_AGE = 18;
 
 /** A decision about one treatment of a patient at a clinic. */

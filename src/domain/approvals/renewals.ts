@@ -22,7 +22,7 @@ type RenewalItem = Pick<GfeItem, 'id' | 'categoryId' | 'subcategoryId' | 'catego
     readonly validUntil: Date;
   };
 
-/** An approved item, and whether the patient may get each treatment that the approval covers now. */
+/** An approved item, and whether the patient may now get each treatment that the approval covers. */
 export type Renewal = RenewalItem & {
   readonly treatments: readonly { readonly id: string; readonly name: string; readonly reason: Coverage }[];
 };

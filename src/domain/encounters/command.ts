@@ -28,7 +28,7 @@ export async function encounterCommand<More extends object = object>(
   await flush(context);
   const { caller } = context;
   const which = Prisma.sql`encounter.encounter_no = ${encounterNo}`;
-  // Send both in one round trip. Check access first: its problem precedes those of the loaded parts.
+  // Send both loads in one round trip. Check access first: its problem precedes those of the loaded parts.
   const [loaded, loadedMore] = await Promise.allSettled([
     loadEncounter(context, caller.tenantId, which),
     loadMore(context, which),
@@ -109,7 +109,7 @@ export const closed = (encounter: EncounterRecord, status: 'cancelled' | 'expire
   gfeItems: encounter.gfeItems.map((item) => (item.status === 'pending_review' ? { ...item, status } : item)),
 });
 
-/** The patient with `count` more news of a kind (R-210). */
+/** The patient after `count` changes of facts of this kind (R-210). */
 export function withNews<P extends Pick<Patient, 'factsVersion' | 'factsChanges'>>(
   { patient }: { readonly patient: P },
   kind: FactKind,

@@ -122,7 +122,7 @@ export async function showEncounter(context: LookupContext, named: string | numb
   return shownEncounter(permitted(context, row));
 }
 
-/** The conditions for encounters of a patient in a chart: those that wait for a decision, and those that ended without. */
+/** The conditions for a patient's encounters in a chart: those that await a decision, and those that ended without one. */
 const undecided = {
   open: Prisma.sql`phase = 'open'`,
   ended: Prisma.sql`status IN ('cancelled', 'expired')`,
@@ -201,7 +201,7 @@ export type Duplicate = GfeItem & { readonly encounter: Encounter };
 
 const MAX_DUPLICATES = 100;
 
-/** Items of a patient's open encounters at the caller's clinics that are equal to these, latest first (R-104). */
+/** A patient's pending items, at the caller's clinics, with the subcategory of one of these; latest first (R-104). */
 export function findDuplicates(
   { db, caller: { tenantId, allowedClinicIds } }: ModelContext,
   patientId: string,

@@ -57,7 +57,7 @@ export const decidedRows = (encounters: readonly DecidedEncounter[]): Rows => ({
   ...orderRows(encounters.flatMap(({ orders }) => orders)),
 });
 
-/** A column of an encounter, in SQL. @param which a condition on the encounter besides the tenant */
+/** A column of an encounter, in SQL. @param which a condition on the encounter, without that on the tenant */
 export const columnOf = (tenantId: string, column: 'id' | 'patient_id' | 'clinic_id', which: Prisma.Sql): Prisma.Sql =>
   Prisma.sql`(SELECT ${Prisma.raw(column)} FROM encounter WHERE tenant_id = ${tenantId} AND ${which})`;
 

@@ -76,9 +76,9 @@ export const readReferences = (context: LookupContext, body: References): Promis
   loadReferences(context, body, false);
 
 /**
- * Locks the patient (R-210) and all records that the body refers to, and reads them: the encounter's rows are written with
- * the events, after which nothing may wait for a lock (R-71). Documents are locked FOR SHARE: a weaker lock does not
- * conflict with a withdrawal (R-233).
+ * Locks the patient (R-210) and all records that the body refers to, and reads them. Lock them here, because the
+ * encounter's rows are written with the events: a wait would then block every change of the tenant.
+ * Documents are locked FOR SHARE: a weaker lock does not conflict with a withdrawal (R-233).
  */
 export const lockReferences = (context: LookupContext, body: References): Promise<EncounterParts> =>
   loadReferences(context, body, true);

@@ -71,7 +71,10 @@ export function resolveSchedule(schedule: Schedule, clinicZone: string | null): 
   return { scheduledAt: instant(resolved), dayStartsAt, isZoneKnown: true };
 }
 
-/** When a claim is possible: 15 minutes before a live visit, from local midnight of its day, else at once. */
+/**
+ * When an encounter can be claimed (R-36): 15 minutes before the time of a live visit, or from local midnight if it
+ * has only a day; otherwise from its creation.
+ */
 export function claimableFrom(reviewType: Encounter['reviewType'], schedule: ResolvedSchedule, createdAt: Date): Date {
   const { scheduledAt, dayStartsAt, isZoneKnown } = schedule;
   if (reviewType === 'asynchronous') return createdAt;

@@ -25,7 +25,7 @@ export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> 
 };
 
 /**
- * Records a pharmacy's progress with its lines, all or none, and order.fulfilment_updated (R-124).
+ * Records a pharmacy's progress with its lines, all or none, and emits order.fulfilment_updated (R-124).
  * @throws Problem as {@link decideFulfilment}, and clinic_not_permitted
  */
 export const recordFulfilment = (context: CallerContext, orderNo: string, body: Body): Promise<OrderRecord> =>

@@ -44,7 +44,7 @@ async function findOrders({ db, caller }: ModelContext, where: Prisma.OrderWhere
 
 /**
  * Lists the tenant's orders, newest first; a client that is limited to clinics or pharmacies sees only theirs. A page
- * starts at the cursor in an index: that of held lines, or of the lines of one pharmacy or state, if the filter has
+ * starts at the cursor in an index: that of held lines, or of the lines of one pharmacy or status, if the filter has
  * one.
  * @throws Problem cursor_invalid
  */

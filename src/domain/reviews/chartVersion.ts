@@ -95,7 +95,7 @@ export function changedParts(
     ...(supplies === marks.supplies && treatments === marks.treatments ? [] : (['treatments'] as const)),
     ...(duplicates === marks.duplicates ? [] : (['patient'] as const)),
   ];
-  // A version that this service did not make can match in every part. Refuse it, too, with a part in `changed`.
+  // A made-up facts count, such as one that is too high, shows no changed part. Refuse it, too.
   if (differing.length === 0 && facts !== marks.facts) return ['patient'];
   return [...new Set<ChartPart>(differing)];
 }

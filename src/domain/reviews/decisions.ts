@@ -80,7 +80,7 @@ export function readVisit(visit: Schemas['ReviewVisit'] | undefined): Visit | nu
   });
 }
 
-/** How long before the claim a visit may begin: as long as a live visit may be claimed before its time. */
+/** How long before the claim a visit may have begun: as early as a live visit may be claimed. */
 const BEFORE_CLAIM_MS = 15 * 60_000;
 /** How far the clock of the reviewing system may be ahead of the service's. */
 const AHEAD_MS = 60_000;
@@ -119,7 +119,7 @@ export interface WithPresent {
   readonly present: readonly AskedTreatment[];
 }
 
-/** The patient and the clinic of an encounter. */
+/** The ids of the patient and the clinic of an encounter, in SQL. */
 export const patientOf = (tenantId: string, which: Prisma.Sql) => ({
   patientId: columnOf(tenantId, 'patient_id', which),
   clinicId: columnOf(tenantId, 'clinic_id', which),

@@ -96,7 +96,7 @@ export function decideReorder(
   };
 }
 
-/** How often a treatment may be ordered again: its refills; without a prescription, as long as it is covered. */
+/** How often a treatment may be ordered again: its refills; without a prescription, any number of times. */
 const refillsOf = ({ rx }: EncounterTreatment): number =>
   rx === null ? Infinity : (rx as { readonly refills: number }).refills;
 

@@ -75,7 +75,7 @@ export function decideClaim(
   const actor = actorOf(at, before, { reviewerRef });
   nextState(before.status, event, actor);
   requireLicense(state, before, now);
-  // One that was claimable at its creation stays so, even if this server's clock is behind that of its creator.
+  // An encounter that was claimable at its creation stays so, even if this server's clock is behind the creator's.
   const { claimableFrom, createdAt } = before;
   if (event === 'claim' && claimableFrom > createdAt && now < claimableFrom) {
     throw new Problem('not_due', undefined, { extra: { claimableFrom: claimableFrom.toISOString() } });

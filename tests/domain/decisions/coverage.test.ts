@@ -12,9 +12,9 @@ const facts = { age: 36, hasGuardian: false, isPatientActive: true, isClinicActi
 describe('the standing of a decision', () => {
   it.each([
     ['pending', 'before it is made', { decision: null }],
-    ['denied', 'of a denial', { decision: 'denied' as const }],
-    ['declined', 'of an exception', { decision: 'declined' as const }],
-    ['approved', 'of an approval without end', {}],
+    ['denied', 'for a denial', { decision: 'denied' as const }],
+    ['declined', 'for an exception', { decision: 'declined' as const }],
+    ['approved', 'for an approval without end', {}],
     ['approved', 'a millisecond before its end', { validUntil: after }],
     ['expired', 'at its end', { validUntil: at }],
     ['revoked', 'after a revocation', { endedAt: before, endReason: 'revoked' as const }],

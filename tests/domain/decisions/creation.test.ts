@@ -89,7 +89,7 @@ describe('the checks of a new encounter', () => {
     expect(spoilt.map((request) => problemOf(() => create(request))?.code)).toEqual(spoilt.map(() => code));
   });
 
-  it('list every fault of existing records in this order, as previewEncounter shows them', () => {
+  it('list every fault of existing records in the order of the checks, as previewEncounter shows them', () => {
     const expected = steps.slice(4);
     const broken = expected.reduce((request, [, , spoil]) => spoil(request), valid);
     const { faults } = decideCreation(broken.parts, broken.body, life.at());

@@ -142,10 +142,30 @@ describe('the name of a stored file', () => {
   it.each([
     ['the caller’s', { fileName: 'Blood test.pdf' }, 'Blood test.pdf', 'blood.pdf'],
     ['the last segment of the URL’s path', {}, 'blood.pdf', 'blood.pdf'],
-    ['that segment decoded', { url: 'https://x.example/a/Bl%C3%BCte%20%231.pdf#top' }, 'Blüte #1.pdf', 'Blüte #1.pdf'],
-    ['its base name if it hides a path', { url: 'https://x.example/a%2F..%2Fetc%2Fscan.pdf' }, 'scan.pdf', 'scan.pdf'],
-    ['that segment unchanged if it can’t be decoded', { url: 'https://x.example/100%.pdf' }, '100%.pdf', '100%.pdf'],
-    ['made of type and id without one', { url: 'https://x.example/?file=a.pdf' }, generated, generated],
+    [
+      'the last segment, percent-decoded',
+      { url: 'https://x.example/a/Bl%C3%BCte%20%231.pdf#top' },
+      'Blüte #1.pdf',
+      'Blüte #1.pdf',
+    ],
+    [
+      'the last segment’s base name if it hides a path',
+      { url: 'https://x.example/a%2F..%2Fetc%2Fscan.pdf' },
+      'scan.pdf',
+      'scan.pdf',
+    ],
+    [
+      'the last segment unchanged if it can’t be decoded',
+      { url: 'https://x.example/100%.pdf' },
+      '100%.pdf',
+      '100%.pdf',
+    ],
+    [
+      'made of type and id if the URL’s path has no segment',
+      { url: 'https://x.example/?file=a.pdf' },
+      generated,
+      generated,
+    ],
     [
       'made of type and id if sanitizing empties it',
       { url: 'https://x.example/%00%2F..', fileName: ' .. / ' },
@@ -201,7 +221,7 @@ describe('the name of a stored file', () => {
     const text = fc.oneof(...(['binary', 'grapheme'] as const).map((unit) => fc.string({ unit, maxLength: 400 })));
     fc.assert(
       fc.property(text, (start) => {
-        // The end prevents an extension of another type, which would be a mismatch.
+        // The suffix ".scan" prevents the extension of another type, which would be a mismatch.
         const { fileName } = describeAs({ url: 'https://x.example/', fileName: `${start}.scan` });
         expect(fileName).toMatch(/^[^./\\\p{Cc}\p{Cs}\p{Bidi_Control}][^/\\\p{Cc}\p{Cs}\p{Bidi_Control}]*\.pdf$/u);
         expect(Buffer.byteLength(fileName)).toBeLessThanOrEqual(255);

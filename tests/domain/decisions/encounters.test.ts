@@ -102,7 +102,7 @@ describe('a claim', () => {
     expect(codeOf(() => life.claim(0))).toBeUndefined();
   });
 
-  it('is refused after the deadline of the encounter, even if an earlier claim lapsed before it', () => {
+  it('is refused after the deadline of the encounter, even if another claim was in force at the deadline', () => {
     const life = requested();
     life.pass(30 - 1e-8);
     life.claim(0);
@@ -126,7 +126,7 @@ describe('an update', () => {
 
   it.each(Object.entries(inStatus))('changes and merges reference and metadata while %s', (status, make) => {
     const life = make();
-    // The deadline that has passed counts as a change of its own.
+    // The deadline that has passed counts as a separate change.
     const steps = status === 'expired' ? 2 : 1;
     const sent = { reference: 'APPT-1', metadata: { room: '4', kind: 'first' } };
     expect(changesOf(life, sent)).toEqual([steps, 'encounter.updated', ['reference', 'metadata']]);
@@ -177,7 +177,7 @@ describe('an update', () => {
     expect(codeOf(() => life.claim(0))).toBeUndefined();
   });
 
-  it('of treatments takes the present state of clinic and patient, and keeps the scheduled time', () => {
+  it('of treatments uses clinic and patient as they are now, but keeps the scheduled time', () => {
     const visit = { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', reviewType: 'synchronous' };
     const life = requested(visit);
     const [before] = life.encounters;

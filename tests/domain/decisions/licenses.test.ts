@@ -9,7 +9,7 @@ describe('where licenses are required', () => {
   };
   const unknown = { isLicenseRequired: true, provider: null };
   const everything = ['claim', 'review', 'addendum', 'revoke'];
-  /** They correct the record, so they need no license but an active provider. */
+  /** Actions that correct the record: they need an active provider, but no license. */
   const afterReview = ['addendum', 'revoke'];
   const live = { reviewType: 'synchronous' };
 
@@ -46,7 +46,7 @@ describe('where licenses are required', () => {
     for (const [, code] of answers) expect([undefined, 'provider_not_licensed']).toContain(code);
   });
 
-  it('the problem says if the US state of the patient is unknown', () => {
+  it('the problem of a claim says that no US state of the patient is known', () => {
     const life = new Life(catalog);
     life.patientState = null;
     life.request(['botox']);
@@ -79,7 +79,7 @@ describe('where licenses are required', () => {
       { ...registered({}, { credential: 'RN' }), isLicenseRequired: false },
     ],
     ['provider_not_licensed', 'a provider without a credential', registered({}, { credential: null })],
-  ])('answers %s to the approval of a controlled substance, for 180 days, by %s', (code, _who, registry) => {
+  ])('the 180-day approval of a controlled substance has the problem %s for %s', (code, _who, registry) => {
     const rx = { refills: 0, deaScheduleId: '01a05c32-5e80-7000-8000-00000000dea2' };
     const life = new Life([{ id: 'ketamine', category: 'pain', price: '1.00', rx }]);
     life.provider = registry;

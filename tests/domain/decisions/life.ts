@@ -247,7 +247,7 @@ export class Life {
     return changedSince(this.patient.factsChanges, this.stateOf(index).encounter.factsVersion);
   }
 
-  /** What coverage says about a treatment now. */
+  /** The coverage of a treatment now. */
   coverageOf(productId: string, isPending = isRequested(this.encounters, productId)): Coverage {
     const latest = latestOf(this.encounters, productId);
     const { isActive, rx, minAge, synchronousOnly } = offered(this.of(productId));

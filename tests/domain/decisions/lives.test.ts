@@ -13,7 +13,7 @@ const catalog: readonly CatalogTreatment[] = [
 ];
 const ids = catalog.map(({ id }) => id);
 
-/** How many lives are lived: always the same ones. */
+/** The number of random histories; the seed makes them the same in every run. */
 const LIVES = Number(process.env['LIVES'] ?? 1_000);
 
 const treatments = fc.uniqueArray(fc.constantFrom(...ids), { minLength: 1 });
@@ -89,7 +89,7 @@ function take(life: Life, step: Step): void {
   life.pass(0.001);
 }
 
-/** What must hold after every step, in the life of any patient. */
+/** The rules that a history violates after a step; empty if it violates none. */
 function faults(life: Life): string[] {
   return life.encounters.flatMap((encounter, index) => {
     if (encounter.orders.length === 0) return [];
@@ -113,7 +113,7 @@ function faults(life: Life): string[] {
       }),
       ...encounter.gfeItems.flatMap(({ status, categoryId, validUntil }) => {
         const own = encounter.treatments.filter((one) => one.categoryId === categoryId && one.decision === 'approved');
-        // What time has ended before stays as it is.
+        // An approval that has expired keeps its status.
         if (status === 'approved' && validUntil !== null && validUntil <= life.now) return [];
         const isCovered = own.some(({ endReason }) => endReason === null);
         return (status === 'approved') === isCovered || own.length === 0 ? [] : [`an item is ${status}`];
@@ -122,12 +122,12 @@ function faults(life: Life): string[] {
   });
 }
 
-it('no line is accepted without its approval, and money, holds and clearance agree, in thousands of random histories', () => {
+it('no line is accepted without its approval, and money, holds and clearance agree, in random histories', () => {
   const seen = new Set<string>();
   fc.assert(
     fc.property(steps, (life) => {
       const one = new Life(catalog);
-      // Most of what can go wrong comes after a first review.
+      // Most faults need a first review.
       one.review(one.request(ids));
       for (const step of life) {
         const before = one.encounters.map(({ orders: [order] }) => order?.lines.map(({ status }) => status) ?? []);
@@ -145,7 +145,7 @@ it('no line is accepted without its approval, and money, holds and clearance agr
             const isTaken = (status?: string): boolean => status === 'accepted' || status === 'shipped';
             const isAccepted = isTaken(line.status) && !isTaken(before[index]?.[at]);
             const isLatest = own.find(({ productId }) => productId === line.productId)?.endReason === null;
-            // Only the latest decision covers, and what it covers is cleared.
+            // A line may be accepted only while the latest decision approves it and its coverage is `approved`.
             if (isAccepted && (!isLatest || one.coverageOf(line.productId) !== 'approved')) return false;
           }
         }

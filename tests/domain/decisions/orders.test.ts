@@ -174,15 +174,18 @@ describe('lines whose approval ends', () => {
     expect(holds(life)).toEqual([null, 'expired', 'expired']);
   });
 
-  it.each([[['accepted']], [['accepted', 'shipped']]] as const)('expire at an exception after %j', (taken) => {
-    const life = approved();
-    life.pay(0);
-    for (const status of taken) life.fulfil(0, status, ['semaglutide']);
-    life.pass(32);
-    expect(holds(life)).toEqual([null, null, null]);
-    life.fulfil(0, 'exception', ['semaglutide']);
-    expect(holds(life)).toEqual([null, null, 'expired']);
-  });
+  it.each([[['accepted']], [['accepted', 'shipped']]] as const)(
+    'that expired after %j are held at an exception',
+    (taken) => {
+      const life = approved();
+      life.pay(0);
+      for (const status of taken) life.fulfil(0, status, ['semaglutide']);
+      life.pass(32);
+      expect(holds(life)).toEqual([null, null, null]);
+      life.fulfil(0, 'exception', ['semaglutide']);
+      expect(holds(life)).toEqual([null, null, 'expired']);
+    },
+  );
 
   it.each([
     ['a denial', { decision: 'denied' as const }, ['superseded', 'superseded', null]],
@@ -254,7 +257,7 @@ describe('a shipment', () => {
   });
 });
 
-it('a line ships despite denials in its own review, and answers facts_changed after later ones', () => {
+it('recordFulfilment accepts a line despite denials in its own review, and answers facts_changed after later denials', () => {
   const life = new Life(catalog);
   life.review(life.request(['botox', 'semaglutide']), (category) => ({
     decision: category === 'weight' ? 'denied' : 'approved',
@@ -276,7 +279,7 @@ it('an expired approval stays expired when the treatment is decided again, and i
   expect(holds(life)).toEqual([null, null, 'superseded']);
 });
 
-it('a pharmacy that cancels the last line cancels the order, with its event', () => {
+it('a pharmacy that cancels the last line cancels the order, which emits order.cancelled', () => {
   const life = approved();
   life.fulfil(0, 'cancelled', ['botox', 'filler', 'semaglutide']);
   expect(typesOf(life).slice(-2)).toEqual(['order.fulfilment_updated', 'order.cancelled']);

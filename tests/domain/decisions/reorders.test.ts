@@ -49,7 +49,7 @@ describe('a reorder', () => {
     ],
     ['approval_ended', 'is not covered: expired', (life) => life.pass(400)],
     ['facts_changed', '', (life) => life.addendum(0)],
-  ])('answers %s if the treatment %s', (code, detail, change) => {
+  ])('answers %s with the detail %j', (code, detail, change) => {
     const life = approved();
     change(life);
     const problem = problemOf(() => life.reorder(0, ['botox']));

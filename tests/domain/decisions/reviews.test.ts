@@ -47,7 +47,11 @@ describe('the decisions of a review', () => {
       [of('toxins', { ...denied, reason: 'No.', exceptTreatmentIds: ['botox'] }), weight],
       ['/0/exceptTreatmentIds'],
     ],
-    ['do all of it at once', [of('toxins', denied), toxins, of('peptides')], ['/0/reason', '/1', '/2', '']],
+    [
+      'have several of these faults at once',
+      [of('toxins', denied), toxins, of('peptides')],
+      ['/0/reason', '/1', '/2', ''],
+    ],
   ])('are incomplete if they %s', (_fault, decisions, places) => {
     const life = claimed();
     const [before] = life.encounters;
@@ -95,7 +99,7 @@ describe('a live review', () => {
   const live = () => claimed({ reviewType: 'synchronous' }, ['botox']);
   const visit = (startedAt: string, endedAt: string) => ({ visit: { startedAt, endedAt } });
 
-  it('needs a visit before its decisions are checked', () => {
+  it('answers visit_required without a visit, even if decisions are missing, too', () => {
     expect(refusalOf(() => live().decide(0, deny, { decisions: [] }))).toEqual(['visit_required', '#/visit']);
   });
 

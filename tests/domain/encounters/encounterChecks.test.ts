@@ -71,7 +71,7 @@ it.each([
 describe('createEncounter with a record that the caller cannot see', () => {
   const requestId = '01a10caf-a4c0-7000-8000-0000000000aa';
 
-  it('answers 404 to a clinic that the client is not limited to, exactly as to an unknown id', async () => {
+  it('answers 404 for a clinic outside the limit of the client, with the same text as for an unknown id', async () => {
     const { token } = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
     const patientId = await newPatient(harness, { ...partner, token });
     const ask = (clinicId: string) => create({ ...valid, patientId, clinicId }, token, { 'X-Request-Id': requestId });

@@ -14,8 +14,8 @@ import {
 } from '../../support/reviews.js';
 import { simulate } from '../../support/sandbox.js';
 
-// Each test changes rows that the service wrote in a transaction that the named constraint between rows rejects, at the
-// latest at COMMIT. Checks of one row and keys need no test: the migration declares them.
+// Each test changes rows of the service in one transaction, which a constraint between rows must reject, at COMMIT at
+// the latest. Checks of single rows and keys need no test: the migration declares them.
 const { harness, observer } = await openObservedHarness();
 let warnings: string[] = [];
 observer.on('notice', ({ message }) => warnings.push(String(message)));
@@ -33,7 +33,7 @@ async function refusal(...statements: string[]): Promise<string | undefined> {
   } catch (error) {
     await observer.query('ROLLBACK');
     if (!(error instanceof DatabaseError)) throw error;
-    // Citus names the constraint in a message only, that of COMMIT in a warning, with the number of the shard.
+    // Citus names the constraint only in a message (at COMMIT, in a warning), followed by the number of the shard.
     const said = [error.message, ...warnings].join();
     return error.constraint ?? /constraint "(\w+?)(?:_\d{6})?"/.exec(said)?.[1] ?? said;
   }
@@ -103,7 +103,7 @@ const [pendingItem, decidedItem] = [await itemIn('pending_review'), await itemIn
 const spare = await newEncounter(harness, partner);
 const { id: apiClientId } = await prisma.apiClient.findFirstOrThrow({ where: { tenantId } });
 
-/** The rows to copy, by their ids: SQL values by column. On Citus, INSERT … SELECT alone does not fail at COMMIT. */
+/** The rows to copy, by id: SQL values by column. On Citus, a lone INSERT … SELECT does not fail at COMMIT. */
 const sources = new Map<string, Readonly<Record<string, string>>>();
 const copied: (readonly ['encounter' | 'gfe_item' | 'encounter_information' | 'order' | 'order_line', string])[] = [
   ...statuses.map((status) => ['encounter', made[status].id] as const),

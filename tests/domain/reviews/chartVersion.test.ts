@@ -83,7 +83,7 @@ async function prescribeAgain(): Promise<void> {
   await claim(harness, partner, encounter);
 }
 
-/** What a case needs before its chart is read. */
+/** Preparations of a case before its chart is read. */
 const withEarlier = async (): Promise<unknown> => (earlier = await completedEncounter(harness, partner, body));
 const withDuplicate = async (): Promise<unknown> => (duplicate = await newDuplicate());
 
@@ -141,7 +141,7 @@ it('submitReview accepts the chartVersion of an unchanged chart, even if contact
   expect((await submit(version)).status).toBe(200);
 });
 
-it('getChart shows the information that its version counts, even if that arrives while the chart is read', async () => {
+it('getChart shows information that arrives just before its snapshot begins', async () => {
   const { encounter_id } = await claimedEncounter(harness, partner);
   const context = await callerContext(harness, partner, () => harness.clock.now);
   const inform = () => post(`/encounters/${encounter_id}/information`, { additionalNotes: 'Pregnant.' });
