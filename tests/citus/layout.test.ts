@@ -36,7 +36,7 @@ const placed = (url: string) =>
   );
 
 describe('citus layout', () => {
-  it('refuses a database without Citus, without workers, or without the service role', async () => {
+  it('refuses a database without Citus, migrations, the service role or workers', async () => {
     const plain = await opened(createEmptyDatabase);
     expect(await layout(plain, '--yes')).toMatchObject({
       code: 1,

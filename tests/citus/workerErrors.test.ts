@@ -40,7 +40,7 @@ it('a wait on a worker that exceeds the lock timeout answers dependency_unavaila
 });
 
 it('a commit that the worker refuses is not acknowledged', async () => {
-  // Citus copies these rows in one phase, and only warns.
+  // Citus commits these rows on the worker in one phase, and only warns when that commit fails.
   const ofNoCategory = db.everyTenant.run`
     INSERT INTO subcategory (id, tenant_id, category_id, sub_category_name, created_at, updated_at)
     SELECT gen_random_uuid(), id, ${v7()}::uuid, 'Face', now(), now() FROM tenant WHERE id = 'a'`;

@@ -104,7 +104,7 @@ describe('createPatient 409', () => {
     expect(answer.text).not.toMatch(/Other|Congress|1990/);
   });
 
-  it('neither names nor compares the existing patient for a caller without read:client (R-238) or that may not see it', async () => {
+  it('neither names nor compares the existing patient for a caller without read:client (R-238) or one that may not see the patient', async () => {
     const json = patientBody();
     await create(json);
     const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);

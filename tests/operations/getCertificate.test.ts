@@ -102,7 +102,7 @@ describe('getCertificate 200', () => {
     expect(text).toMatch(/^Botox 100 units +Not approved/m);
   });
 
-  reads('has the pages of the asked size and, in a sandbox, SANDBOX across each', async () => {
+  reads('has pages of the requested size and, in a sandbox, SANDBOX across each', async () => {
     const { encounter_id } = await completedEncounter(harness, partner);
     const sizes = { '': '[0 0 612 792]', '?paper=letter': '[0 0 612 792]', '?paper=a4': '[0 0 595.28 841.89]' };
     for (const [query, box] of Object.entries(sizes)) {

@@ -39,7 +39,7 @@ const ofProduct = (id = '') =>
     where: { tenantId: partner.tenantId, id },
     select: { categoryId: true, subcategoryId: true },
   });
-/** The audit's latest row of a chart. */
+/** The latest audit row of getChart. */
 async function latestRow(): Promise<object> {
   const where = { tenantId: partner.tenantId, operationId: 'getChart' };
   return harness.domain.db.prisma.auditEvent.findFirstOrThrow({ where, orderBy: { position: 'desc' } });
@@ -124,7 +124,7 @@ describe('getChart 200', () => {
     expect(shown.body.gfe_data).toMatchObject([{ status: 'approved', treatmentIds, endedTreatmentIds: [first] }]);
   });
 
-  it('shows the information that was exchanged in an encounter after its review', async () => {
+  it('shows the information exchanged in an earlier encounter, once that encounter is reviewed', async () => {
     const asked = await askedEncounter(harness, partner);
     const { encounter_id, patientId } = asked;
     const json = { additionalNotes: 'Takes anticoagulants.' };

@@ -9,7 +9,7 @@ const partner = await newPartner(harness);
 const get = (id: string, { token } = partner) => call(harness, `GET /clinics/${id}`, { token });
 
 describe('getClinic 200', () => {
-  it('returns the clinic as the list shows it, also an inactive one, and ids in any letter case', async () => {
+  it('returns the clinic as the list shows it, even if it is inactive, and accepts an id in any letter case', async () => {
     const id = await newClinic(harness, partner, { isActive: false });
     const { status, body } = await get(id.toUpperCase());
     const list = await call(harness, 'GET /clinics', { token: partner.token });

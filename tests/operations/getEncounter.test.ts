@@ -14,7 +14,7 @@ const get = (encounterNo: unknown, options: CallOptions = { token: partner.token
   call(harness, `GET /encounters/${String(encounterNo)}`, options);
 
 describe('getEncounter 200', () => {
-  it('is one of the operations that accept a GFE number, such as cancelEncounter', async () => {
+  it('accepts a GFE number, as cancelEncounter does', async () => {
     const { id, gfe_no } = await newEncounter(harness, partner);
     const cancel = { token: partner.token, json: { reason: 'other' } };
     const { body } = await call(harness, `POST /encounters/${gfe_no.toLowerCase()}/cancel`, cancel);
@@ -31,7 +31,7 @@ describe('getEncounter 200', () => {
     expect(body).toEqual({ ...encounter, ...details, gfe_data: [{ ...item, status: 'expired' }] });
   });
 
-  it('shows visitUrl during the review, which no list, claim response or log contains', async () => {
+  it('shows visitUrl only during the review, and no list, claim response or log contains the URL', async () => {
     const visitUrl = 'https://visits.example.com/abc?d=e';
     const encounter = await newEncounter(harness, partner, { reviewType: 'synchronous' });
     const { encounter_id } = encounter;

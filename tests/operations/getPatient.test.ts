@@ -68,7 +68,7 @@ describe('getPatient 304', () => {
       const { status, text, headers } = await ask(known);
       expect([status, text, headers.get('ETag')]).toEqual([304, '', tag]);
     }
-    // Another caller sees less, and the tag of a change names no retrieval.
+    // Another caller sees less, so its response differs; the tag of a change matches no retrieval.
     expect((await ask(tag, await newClient(harness, partner.tenantId, ['read:client']))).status).toBe(200);
     const changed = await call(harness, `PATCH /clients/${id}`, { token, json: { notes: 'x' } });
     for (const other of [tag, changed.headers.get('ETag') ?? '']) expect((await ask(other)).status).toBe(200);

@@ -37,7 +37,7 @@ async function answerWith(state: 'ok' | 'failing'): Promise<Answer> {
   for (;;) {
     const answer = await getReadiness();
     if (answer.body.database === state) return answer;
-    if (performance.now() > giveUp) throw new Error(`It stays ${JSON.stringify(answer.body)}`);
+    if (performance.now() > giveUp) throw new Error(`GET /readyz still answers ${JSON.stringify(answer.body)}`);
     await delay(50);
   }
 }
@@ -62,7 +62,7 @@ describe('getReadiness 200', () => {
 });
 
 describe('getReadiness 503', () => {
-  /** The body of the contract instead of a problem, with Retry-After. */
+  /** Expects a 503 whose body is not a problem but that of the contract, with Retry-After. */
   function expectUnavailable({ status, headers, body }: Answer): void {
     expect([status, body.status]).toEqual([503, 'unavailable']);
     expect(headers.get('Content-Type')).toMatch(/^application\/json\b/);
@@ -70,7 +70,7 @@ describe('getReadiness 503', () => {
   }
 
   const failures: [string, () => Promise<void>][] = [
-    ['is away', () => proxy.cut()],
+    ['is unreachable', () => proxy.cut()],
     ['never answers', async () => proxy.hang()],
   ];
 

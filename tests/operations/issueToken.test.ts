@@ -20,7 +20,7 @@ const reader = await newClient(harness, partner.tenantId, ['admin:clinic', 'read
 
 const post = (options: CallOptions): Promise<Answer> => call(harness, 'POST /oauth/token', options);
 
-/** RFC 6749 §5.2; the challenge only for a client that authenticated by HTTP Basic. */
+/** Expects an error of RFC 6749 §5.2, with a challenge only for a client that authenticated by HTTP Basic. */
 function expectFailure(answer: Answer, status: 400 | 401, error: string, basic = false): void {
   expect(answer.body).toEqual({ error, error_description: expect.stringMatching(DESCRIPTION) });
   expect(answer.status).toBe(status);

@@ -35,7 +35,7 @@ for (let number = 0; number < 12; number += 1) {
   if (number % 3 === 2) harness.clock.advance(60);
 }
 
-// No list shows it.
+// An encounter of another tenant, which no list may show.
 await newEncounter(harness, await newPartner(harness));
 
 function list(query: Query = {}, { token }: { token: string | undefined } = partner): Promise<Answer> {

@@ -146,7 +146,7 @@ describe('listEvents 200', () => {
         list(`?cursor=${next_cursor}&limit=20${types}`, { token: mine.token }),
       );
       const [statement, ...more] = statements;
-      if (!statement) throw new Error('nothing was asked');
+      if (!statement) throw new Error('listEvents sent no statement');
       const scans = await scansOf(observer, statement);
       expect(more).toEqual([]);
       const tables = ['event', 'event_counter'];

@@ -24,7 +24,7 @@ describe('listReferenceData 200', () => {
     for (const [name] of shown) expect((await list(name, other.token)).body.data).toEqual([]);
   });
 
-  it('names units and refrigeration types, by name', async () => {
+  it('lists units and refrigeration types, sorted by name', async () => {
     for (const name of ['units', 'refrigeration-types']) {
       const names = (await list(name)).body.data.map((entry: { name: string }) => entry.name);
       expect([names.length, names]).toEqual([3, names.toSorted()]);

@@ -142,7 +142,7 @@ describe('resetSandbox 204', () => {
     expect(await harness.domain.db.prisma.document.count({ where: { tenantId } })).toBe(1);
   });
 
-  it('places the fixtures relative to the current time: visits ahead, claims held, the order a week old', async () => {
+  it('places the fixtures relative to the current time: visits ahead, claims held, the order six days old', async () => {
     const { now } = harness.clock;
     harness.clock.now = new Date('2031-03-08T09:00:00.000Z');
     const { token } = await newClient(harness, partner.tenantId);

@@ -30,7 +30,7 @@ const since = async ({ encounter_id }: { encounter_id: number }): Promise<string
 const itemsOf = ({ gfe_data }: Body): [string, string | null][] =>
   gfe_data.map(({ status, denialReason }: Body) => [status, denialReason]);
 
-/** A visit can be claimed from 15 minutes before it. */
+/** Moves the clock to 15 minutes before the visit, when the encounter can be claimed. */
 const goToTheVisit = async (): Promise<void> => {
   const { scheduledAt } = await stored(scheduled);
   const seconds = (Date.parse(scheduledAt) - harness.clock.now.getTime()) / 1000 - 900;

@@ -171,14 +171,14 @@ describe('updatePatient 412', () => {
     expect((await patch({ notes: 'last' })).status).toBe(200);
   });
 
-  it('compares with a version that a verification changes, but not an empty update', async () => {
+  it('compares If-Match with a version that a verification changes, and an empty update does not', async () => {
     const tag = await tagOf();
     expect((await patch({})).headers.get('ETag')).toBe(`${tag.split('.')[0]}"`);
     await inTransaction(harness.domain, (work) => recordVerification(work, partner.tenantId, id, 'VERIFIED'));
     expect(await tagOf()).not.toBe(tag);
   });
 
-  it('compares with a version that an encounter with documents or notes does not change', async () => {
+  it('compares If-Match with a version that an encounter with notes does not change', async () => {
     const tag = await tagOf();
     await newEncounter(harness, partner, { patientId: id, additionalNotes: 'x' });
     expect(await tagOf()).toBe(tag);

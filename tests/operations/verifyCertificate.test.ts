@@ -41,7 +41,7 @@ describe('verifyCertificate 200', () => {
     expect(body).toMatchObject({ status: 'expired', valid_until: null });
   });
 
-  it('follows the clock of a sandbox, and says that it is a sandbox', async () => {
+  it('follows the clock of a sandbox, and says that the certificate is of a sandbox', async () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const encounter = await completedEncounter(harness, sandbox);
     expect((await verify(codeOf(encounter, sandbox))).body).toMatchObject({ status: 'valid', sandbox: true });

@@ -91,7 +91,7 @@ const bad: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   CertificateExpires: { 'probe_ssl_earliest_cert_expiry{instance="https://api.example.com"}': '1200000x600' },
 };
 
-/** The alerts that fire after seven hours of these metrics: those that promtool does not expect to be silent. */
+/** The alerts that fire after seven hours of these metrics: promtool reports those not expected. */
 async function firing(changes: Readonly<Record<string, string>>): Promise<string[]> {
   const series = Object.entries({ ...good, ...changes }).map(([name, values]) => ({ series: name, values }));
   const silent = alerts.map(({ alert }) => ({ eval_time: '7h', alertname: alert, exp_alerts: [] }));

@@ -234,7 +234,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
 
   const withS3 = hasS3Server() ? it : it.skip;
   withS3(
-    'whose restore was interrupted makes a server refuse to start until another one into a new database',
+    'whose restore was interrupted makes a server refuse to start, until a restore into a new database completes',
     async () => {
       const s3 = await startS3Server();
       const environment = { ...environmentOf('ces_again', 'again'), ...s3.environment };

@@ -54,7 +54,7 @@ async function filesOf(): Promise<string[]> {
   const create = () => runJson(environment, 'backup', 'create', '--to', backup);
   const verify = async () => (await runProgram(environment, 'backup', 'verify', '--from', backup)).stderr;
 
-  it('names each damaged and each missing file when it is verified, and the next one replaces them', async () => {
+  it('names each damaged and each missing file when it is verified, and the next backup replaces these files', async () => {
     expect(await create()).toMatchObject({ objects: 2, copied: 2, missing: [] });
     const files = (await filesOf()).flatMap((file) => /objects\/[\da-f]{64}$/.exec(file) ?? []);
     const [damaged = '', missing = ''] = files.sort();

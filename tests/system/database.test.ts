@@ -102,7 +102,7 @@ describe('isUniqueViolation', () => {
   });
 });
 
-describe('an error of a worker that Citus repeats as another one', () => {
+describe('an error of a worker that Citus repeats with another code', () => {
   const raised = (state: string, message: string) =>
     failure(observer.query(`DO $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${state}'; END $$`));
 
@@ -114,11 +114,11 @@ describe('an error of a worker that Citus repeats as another one', () => {
     ['XX000', 'failure on connection marked as essential: db1:5432'],
     ['XX000', 'could not find any shard placements for shardId 102008'],
     ['58030', 'failed to complete COPY on db1:5432'],
-  ])('is unavailability: %s "%s"', async (state, message) => {
+  ])('counts as unavailability: %s "%s"', async (state, message) => {
     expect(isUnavailable(await raised(state, message))).toBe(true);
   });
 
-  it('is a unique violation, or stays an internal error', async () => {
+  it('is recognized as a unique violation, or else stays an internal error', async () => {
     const twice = 'duplicate key value violates unique constraint "category_pkey_102008"';
     expect(isUniqueViolation(await raised('XX000', twice), 'category_pkey')).toBe(true);
     for (const [state, message] of [

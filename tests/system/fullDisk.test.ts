@@ -9,7 +9,8 @@ import { demoToken } from './servers.js';
 const DISK_MB = 256;
 
 const disk = await mountDisk(DISK_MB);
-if (!disk) process.stderr.write('SKIPPED: tests on a full disk, which needs the right to mount one.\n');
+if (!disk)
+  process.stderr.write('SKIPPED: the test on a full disk. It needs the right to mount a disk (CAP_SYS_ADMIN).\n');
 const data = await temporaryDataDir(disk?.path);
 afterAll(async () => {
   await killServers();
@@ -26,7 +27,7 @@ itOnDisk(
     const baseUrl = await startServer(settings, '--demo').started;
     const token = await demoToken(baseUrl, data.dataDir, 1);
     const create = (): Promise<Answer> => call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
-    /** Creates patients until one gets another status than this. */
+    /** Creates patients until a response has a status other than this. */
     const createWhile = async (status: number): Promise<Answer> => {
       for (;;) {
         const answer = await create();

@@ -27,7 +27,7 @@ function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = 
   return stdout + stderr;
 }
 
-/** A file of the kit with a certificate and its key that exist, in place of these `paths`. */
+/** Copies a file of the kit, with these `paths` replaced by those of an existing certificate and key. */
 async function withCertificate(name: string, paths: Readonly<Record<string, string>>): Promise<string> {
   const { 'server.crt': crt, 'server.key': key } = tlsFiles;
   for (const [kind, content] of Object.entries({ crt, key, pem: crt + key })) await writeFile(folder(kind), content);
@@ -121,7 +121,7 @@ describe('Kubernetes', () => {
     expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(delay + 75);
   });
 
-  it('the autoscaler states a max_connections that is enough for all servers, one of an upgrade, and the scheduled tasks', () => {
+  it('the autoscaler states a max_connections that is enough for all servers, the extra ones of an upgrade, and the scheduled tasks', () => {
     const { metadata, spec } = named('HorizontalPodAutoscaler');
     const { maxSurge } = named('Deployment').spec['strategy'].rollingUpdate;
     const servers = Number(spec['maxReplicas']) + Number(maxSurge);
@@ -136,7 +136,7 @@ describe('Kubernetes', () => {
   });
 });
 
-it('the systemd units permit the system calls of V8, and reports to the watchdog by a child process of the server', async () => {
+it('the systemd units permit the system calls of V8, and watchdog reports from a child process of the server', async () => {
   const units = await Promise.all(['', '-task@'].map((name) => read(`clinical-encounter${name}.service`)));
   for (const unit of units) expect(unit).toMatch(/^SystemCallFilter=@system-service @pkey$/m);
   expect(units[0]).toMatch(/^WatchdogSec=30\nNotifyAccess=all$/m);

@@ -52,7 +52,7 @@ async function program(name: string, script: string): Promise<void> {
 
 /** Runs a command line in the folder; on any free port unless PORT names one. */
 function run(command: string, environment: Record<string, string> = {}) {
-  // HOME is this folder: bash, whose input is a socket below Node, would read the user's start-up file.
+  // Set HOME to this folder: under Node, bash's input is a socket, so bash would read the user's start-up file.
   const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH']}`, HOME: folder, PORT: '0', ...environment };
   return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
     execFile('bash', ['-c', command], { cwd: folder, env }, (error, stdout, stderr) =>

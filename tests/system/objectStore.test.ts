@@ -197,7 +197,7 @@ describeOnS3('the S3 store', () => {
       expect(await text(store.read('glow/a.pdf'))).toBe('x');
       await store.check();
       await store.remove('glow/a.pdf');
-      // Outlasts the limits of these requests.
+      // Wait until the time limits of these requests have passed.
       await once(AbortSignal.timeout(timeout + 100), 'abort');
       await new Promise(setImmediate);
     } finally {

@@ -66,7 +66,7 @@ const usable = hasDebianPostgres() && isThere(found, 'a restore to a point in ti
       acknowledged.length,
     ];
     await until(acknowledged.length + 50);
-    // Until the archive has the WAL of the point in time, and of the load after it.
+    // Wait until the archive has the WAL of the point in time, and of the load after it.
     const archived = async () =>
       (await rowsOf(url, 'SELECT last_archived_wal AS name FROM pg_stat_archiver'))[0]?.['name'];
     const first = await archived();

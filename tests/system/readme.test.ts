@@ -21,14 +21,14 @@ const hasShells = isThere(
   packages('jq tmux uuid-runtime zsh'),
 );
 
-/** Sets the credentials that the operator gives to a provider's and a pharmacy's system. */
+/** Shell commands that set the credentials that the operator gives to a provider's and a pharmacy's system. */
 let credentials = '';
 /** The reader's working folder, which contains `.data`. */
 const folder = temporaryFolder();
 
 const { dataDir, environment } = await openStage();
 await symlink(dataDir, folder('.data'));
-// Two readers reset the sandbox and move its clock more often in a minute than one can.
+// Several tests read at once: together they exceed the default limit of resets and clock moves.
 const baseUrl = await startServer({ ...environment, RATE_LIMIT_BULK: '50' }, '--demo').started;
 for (const [preset, name] of Object.entries({ provider: 'PROVIDER', pharmacy: 'PHARMACY_CLIENT' })) {
   const command = ['client', 'create', '--tenant', 'demo', '--preset', preset];
@@ -64,7 +64,7 @@ async function day(from: string, to: string): Promise<string[]> {
   return [settings, token, credentials, ...blocksOf(await part('openapi/info.md', from, to))];
 }
 
-/** Expects the texts in the terminal's output one after the other, but for ids. */
+/** Expects the texts in the terminal's output in this order, without comparing ids. */
 function expectInOrder(shown: string, texts: readonly string[]): void {
   let rest = withoutIds(shown);
   for (const text of texts.map(withoutIds)) {
@@ -99,7 +99,7 @@ async function pasted(command: readonly string[], blocks: readonly string[]): Pr
   },
 );
 
-// Blocks that run in one shell and are parsed by both: zsh refuses more than bash, in which the mock's quick start runs.
+// The blocks run in zsh, which refuses more than bash. The test above checks their syntax in both shells.
 describe('pasted into zsh', () => {
   const test = hasShells ? it : it.skip;
 

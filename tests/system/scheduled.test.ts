@@ -45,7 +45,7 @@ const cwd = fileURLToPath(packageRoot);
     const names = (await rowsOf(urlOf('ces'), commands)).map(({ name }) => name);
     expect(names).toEqual(['backup create', 'backup verify', 'audit purge']);
     await task('drill');
-    // A drill also replaces the one before.
+    // A drill also replaces the data of the previous drill.
     await task('drill');
     const encounters = (name: string) => rowsOf(urlOf(name), 'SELECT id, status FROM encounter');
     expect(await encounters('ces_drill')).toEqual(await encounters('ces'));

@@ -46,7 +46,7 @@ async function sendRequests(baseUrl: string): Promise<void> {
   for (let sent = 0; sent < REQUESTS; sent += 100) {
     received = '';
     socket.write(Buffer.concat(Array<Buffer>(100).fill(request)));
-    // Counted in all that arrived: a chunk may end within a status line.
+    // Count in all that has arrived, because a chunk may end within a status line.
     while (received.split('HTTP/1.1 200').length <= 100) {
       await once(socket, 'data', { signal: AbortSignal.timeout(10_000) });
     }

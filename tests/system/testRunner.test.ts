@@ -49,6 +49,6 @@ const files = {
   120_000,
 );
 
-/** A killed process stays a zombie until a container's first process looks after it. */
+/** A killed process stays a zombie until the first process of the container collects it. */
 const isRunning = async (pid: string): Promise<boolean> =>
   /\) [^Z]/.test(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''));

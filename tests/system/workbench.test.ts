@@ -121,7 +121,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     const before = await page.$eval('#clock time', (time) => time.dateTime);
     await click('+ 30 days');
     await page.waitForFunction(`document.querySelector('#clock time').dateTime > '${before}'`);
-    // Times of the sandbox keep their distance from its present time.
+    // The page shows ages by the sandbox's clock, not by real time.
     await page.waitForFunction(`document.querySelector('#events').innerText.includes('2 months ago')`);
     page.on('dialog', (dialog) => void dialog.accept());
     await click('Reset the sandbox');
