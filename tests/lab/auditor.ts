@@ -10,7 +10,7 @@ export interface Case extends Evidence {
   readonly rows: readonly Json[];
   /** Of every request, those of the auditor included. */
   readonly requestIds: ReadonlySet<string>;
-  /** Webhooks received at the endpoint for every event. */
+  /** Webhooks received at the endpoint that subscribes to every event. */
   readonly received: readonly { readonly id: string; readonly body: Json }[];
 }
 
@@ -70,7 +70,7 @@ function replays({ intents }: Case): string[] {
   });
 }
 
-/** R-46: an encounter has one order, and an order one encounter. */
+/** An encounter always shows one order number, and no other encounter shows that number. */
 function orders({ intents }: Case): string[] {
   const bodies = attemptsOf(intents).flatMap(({ attempt: { body, status } }) =>
     status !== null && status < 300 ? [body, ...(body?.data ?? [])] : [],
@@ -87,7 +87,7 @@ function orders({ intents }: Case): string[] {
   ];
 }
 
-/** R-70, R-71: the pages that clients read are the feed; each record in it was requested. */
+/** R-70, R-71: the pages that clients read make up the feed, and a client requested each record in the feed. */
 function feed({ intents, feed: events }: Case): string[] {
   const twice = repeated(events.map(({ id }) => id)).map((id) => `the feed has the event ${id} twice`);
   const clients = new Set(intents.map(({ client }) => client));
@@ -96,7 +96,7 @@ function feed({ intents, feed: events }: Case): string[] {
   const pages = [...clients].flatMap((client) => {
     const polls = intents.filter((intent) => intent.client === client && intent.operation === 'listEvents');
     const seen = shared(polls.flatMap((intent) => success(intent)?.body.data ?? []));
-    // A client that is limited to clinics sees a part.
+    // A client that is limited to clinics sees only a part of the feed.
     const ids = new Set(seen.map(({ id }) => id));
     const expected =
       client.role === 'limited' ? events.filter(({ id }) => ids.has(id)) : shared(events).slice(0, seen.length);
@@ -122,7 +122,7 @@ function feed({ intents, feed: events }: Case): string[] {
     .filter(([record]) => !known.has(record))
     .flatMap(([record, own]) => {
       const [first] = own;
-      // Others may have found it in a list.
+      // Other clients may have found the record in a list, and changed it.
       const isPossible =
         first?.type === 'encounter.created'
           ? references.has(first.data.reference)
@@ -169,7 +169,7 @@ function auditRows({ intents, rows, requestIds }: Case): string[] {
   ];
 }
 
-/** R-16. */
+/** R-16: an e-mail belongs to one patient of the tenant, and is refused only if it is taken. */
 function emails({ intents }: Case): string[] {
   const created = intents.filter(({ operation }) => operation === 'createPatient');
   const taken = created.filter((intent) => success(intent)).map(({ input }) => input.email);

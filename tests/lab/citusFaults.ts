@@ -13,7 +13,7 @@ const run = (world: World, sql: string) => rowsOf(world.databaseUrl(), sql);
 const tenantOf = ({ tenants }: World): string => `'${tenants[1]?.id}'`;
 const address = ({ port }: CitusNode): string => `'127.0.0.1', ${port}`;
 
-/** Moves the shard group of a tenant to the worker that has it not. */
+/** Moves the shard group of a tenant to the other worker. */
 async function move(world: World): Promise<void> {
   const [found] = await run(
     world,
@@ -27,7 +27,7 @@ async function move(world: World): Promise<void> {
   await run(world, `SELECT citus_move_shard_placement(${shardid}, ${from}, ${address(target)}, 'force_logical')`);
 }
 
-/** What operators do with a cluster, and what happens to it, in the order of `make lab ARGS='--citus'`. */
+/** The work of operators on a cluster, and its failures, in the order of `make lab ARGS='--citus'`. */
 export const citusFaults: readonly Fault[] = [
   { name: 'none', callersSee: 'nothing', begin: () => nothing },
   {

@@ -16,11 +16,11 @@ import { seedTenant, type Tenant } from './tenants.js';
 /** The machines behind the servers, and a template database with the tenants. */
 export interface Cluster {
   readonly postgres: Postgres;
-  /** If this machine has its program. */
+  /** Undefined if this machine has no Redis. */
   readonly redis: RedisServer | undefined;
-  /** If this machine has its program. */
+  /** Undefined if this machine has no S3 server. */
   readonly s3: S3Server | undefined;
-  /** PostgreSQL's, if this process may mount one. */
+  /** The disk of PostgreSQL; undefined if this process may not mount one. */
   readonly disk: SmallDisk | undefined;
   /** A folder that any end of this process removes. */
   readonly folder: string;

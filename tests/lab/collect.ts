@@ -17,7 +17,7 @@ export async function collect(world: World, { tenant, encounters, orders, patien
   if (!reader) throw new Error('a tenant has no client');
   const get = (operation: string, path: string, about = {}): Promise<Json> =>
     read(world, reader, operation, path, about);
-  // The review of an encounter may have no response, and no client may have read it since: then only this shows its order.
+  // If the response to a review was lost and no client has read the encounter since, only this shows its order.
   const ordered = new Set(orders.keys());
   for (const encounter of encounters.keys()) {
     const { order_no } = await get('getEncounter', `/encounters/${encounter}`, { encounter });
@@ -81,7 +81,7 @@ async function everyPage(read: (after: string) => Promise<Json>): Promise<Json[]
   return all;
 }
 
-/** Reads as often as it takes: the faults are over. */
+/** Reads until it succeeds, up to 60 times: the faults are over. */
 export async function read(world: World, client: Client, operation: string, path: string, about = {}): Promise<Json> {
   for (let tries = 0; tries < 60; tries += 1) {
     const intent = await perform(world, randomOf(tries), client, { operation, method: 'GET', path, ...about });

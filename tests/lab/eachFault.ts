@@ -8,7 +8,7 @@ import type { World } from './world.js';
 export interface Row {
   readonly name: string;
   readonly cells: readonly (string | number)[];
-  /** What they may not see. */
+  /** Observations that the fault does not allow. */
   readonly wrong: readonly string[];
 }
 
@@ -16,13 +16,13 @@ export const titles = ['fault', 'requests', '503', 'no response', 'slowest', 'lo
 
 /** Milliseconds of load before and after a fault. */
 const CALM_MS = 3_000;
-/** Until a request succeeds again. */
+/** Milliseconds after a fault within which a request must succeed again. */
 const HEALED_MS = 10_000;
 /** The share of 503 that a busy machine may have without a fault. */
 const BUSY = 0.05;
 const GATEWAY = [502, 504];
 
-/** The connection ended, or haproxy answers for a server that did. On a busy machine, a caller may also give up. */
+/** Whether the connection ended, or haproxy answered for a server that ended; not whether the caller gave up. */
 const isCut = ({ status, took }: Attempt): boolean => (status === null ? took < TIMEOUT_MS : GATEWAY.includes(status));
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
@@ -55,7 +55,7 @@ export async function suffer(world: World, fault: Fault, lastsMs: number): Promi
     ...(healedAfter > HEALED_MS ? ['no request succeeded afterwards'] : []),
     ...(mayBeCut || cut.length === 0 ? [] : [`${cut.length} requests had no response of the service`]),
     ...(mayBeUnavailable || unavailable.length <= BUSY * seen.length ? [] : [`${unavailable.length} requests got 503`]),
-    // haproxy sends no such header while no server is ready.
+    // Ignore haproxy's own 503 while no server is ready: it has neither JSON nor Retry-After.
     ...unavailable
       .filter(({ body, retryAfter }) => body !== undefined && retryAfter !== '5')
       .map(({ requestId }) => `${requestId}: 503 without Retry-After`),

@@ -13,7 +13,7 @@ export interface Fault {
   readonly name: string;
   /** Failures that callers may see, beside the answers of the rules: 503 with Retry-After, or a connection that ends. */
   readonly callersSee: 'nothing' | '503' | '503 or no response';
-  /** Servers stop. Behind haproxy, callers notice nothing of that. */
+  /** Whether the fault stops servers, which callers do not notice behind haproxy. */
   readonly stopsServers?: boolean;
   /** Whether this world has what breaks. */
   isPossible?(world: World): boolean;
@@ -38,7 +38,7 @@ const watch = (proxies: readonly Proxy[], watching: Parameters<Proxy['watch']>[0
 /** Resets some of the connections at a random byte of a chunk. */
 const cutSome = (random: Random, probability: number) => (chunk: Buffer) =>
   random.chance(probability) ? random.int(chunk.length) : null;
-/** Our transactions send the text; PostgreSQL answers with its name. */
+/** Resets some connections at COMMIT: transactions send the word as text, and PostgreSQL's answer repeats it. */
 const cutCommits = (random: Random) => (chunk: Buffer, from: 'client' | 'server') => {
   const at = chunk.indexOf(from === 'client' ? 'COMMIT\0' : 'COMMIT\0Z');
   return at >= 0 && random.chance(0.1) ? Math.max(0, at - 5) : null;
@@ -208,18 +208,18 @@ export const faults: readonly Fault[] = [
   },
 ];
 
-/** Responses between two faults, at least and at most: a slow machine must not see more of them. */
+/** Minimum and maximum of responses between two faults. Time instead would give a slow machine more faults. */
 const RESPONSES = [40, 120] as const;
 const LONGEST_MS = 1_500;
 
-/** Breaks one thing after the other by the seed, until `over`. @returns how often each fault happened */
+/** Causes one fault after the other, chosen by the seed, until `over`. @returns how often each fault happened */
 export async function breakByChance(
   world: World,
   seed: number,
   over: AbortSignal,
 ): Promise<Readonly<Record<string, number>>> {
   const random = randomOf(seed, 'faults');
-  // Its own: how many chunks pass depends on time, and must not change which faults follow.
+  // A separate generator: the number of chunks depends on time, and must not change the sequence of faults.
   const details = randomOf(seed, 'details');
   const happened: Record<string, number> = {};
   const possible = faults.filter(({ isPossible }) => isPossible?.(world) ?? true);

@@ -44,7 +44,7 @@ export interface Intent {
   readonly order?: string;
   readonly patient?: string;
   readonly document?: string;
-  /** Facts about the input for the auditor: the reference of a refunded payment. */
+  /** A fact for the auditor that the input lacks, such as the reference of a refunded payment. */
   readonly note?: string;
   /** It names a record of another tenant. */
   readonly isForeign?: boolean;
@@ -64,7 +64,7 @@ export interface History {
   close(): Promise<void>;
 }
 
-/** After which a caller gives up. */
+/** Milliseconds after which a caller gives up. */
 export const TIMEOUT_MS = 20_000;
 
 /** @param file to write one line of JSON for each request */

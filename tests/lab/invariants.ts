@@ -4,12 +4,12 @@ import { fulfilmentTransitions } from '../../src/domain/orders/fulfilments.js';
 import { isRead, success, type Intent, type Json } from './history.js';
 import type { Known, Sight } from './sights.js';
 
-// What must hold for the responses and events of one record, in every order of its operations.
+// Invariants of the responses and events of one record, for every order of its operations.
 
 const name = ({ operation, client, attempts: [first] }: Intent): string =>
   `${operation} of ${client.name} (${first?.requestId})`;
 
-/** The members that one version of a record always shows alike. An approval that ends by time makes no version. */
+/** The members that are equal in all responses with one version of a record. An expiry makes no new version. */
 const stable = ({ status, reviewerRef, reference, treatmentIds, scheduledDay, cancelReason, gfe_data }: Json): Json => [
   ...[status, reviewerRef, reference, treatmentIds, scheduledDay, cancelReason],
   gfe_data?.map(({ status: ofItem }: Json) => (ofItem === 'expired' ? 'approved' : ofItem)),
@@ -98,7 +98,7 @@ export function claimsOfOthers({ sights, unknown }: Known): string[] {
 const item = ({ categoryId, subcategoryId }: Json): string => `${categoryId} ${subcategoryId}`;
 const has = (body: Json, input: Json): boolean =>
   Object.entries(input).every(([field, value]) => isDeepStrictEqual(body[field], value));
-/** By operation: whether a success shows what was asked. */
+/** By operation: whether a successful response shows what the request asked for. */
 const effects: Readonly<Record<string, (body: Json, input: Json, note: string | undefined) => boolean>> = {
   updateEncounter: has,
   // Not every client sees every field.

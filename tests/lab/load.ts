@@ -70,7 +70,7 @@ async function runClient(
       [sent, idle] = [sent + 1, 0];
       if (pauseMs > 0) await delay(pauseMs * 2 * Math.random());
     } else {
-      // The records that it acts on are not there yet.
+      // The records that the action needs do not exist yet.
       await delay(25);
       idle += 1;
     }

@@ -20,9 +20,11 @@ export function broken({ name, where, break: [search, replacement], noticedBy }:
   const missing = [noticedBy]
     .flat()
     .find((test) => test !== 'auditor' && !testFiles.some((path) => path.includes(test)));
-  if (missing !== undefined) throw new Error(`${name}: no test file is called ${missing}`);
+  if (missing !== undefined)
+    throw new Error(`${name}: no test file has ${missing} in its path. Correct its noticedBy.`);
   const source = readFileSync(new URL(`src/${where}`, packageRoot), 'utf8');
   const places = [...source.matchAll(pattern(search))].length;
-  if (places !== 1) throw new Error(`${name}: its text is in src/${where} ${places} times`);
+  if (places !== 1)
+    throw new Error(`${name}: src/${where} contains the text of its break ${places} times, not once. Update it.`);
   return source.replace(pattern(search), () => replacement);
 }

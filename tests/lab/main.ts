@@ -1,7 +1,7 @@
 /**
  * `make lab`: a deployment of several machines, as processes on loopback, under load while one fault after the other
- * happens; prints what callers saw. `make consistency`: seeds, each with faults of its own, and a report. Either way the
- * auditor judges the whole history, and the command fails if there is an anomaly.
+ * happens; prints what callers saw. `make consistency`: plays seeds, each with other faults, and writes a report.
+ * Either way, the auditor judges the whole history, and the command fails if there is an anomaly.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,9 +21,9 @@ const { values, positionals } = parseArgs({
   options: {
     /** Requests per second. */
     rate: { type: 'string', default: '40' },
-    /** Of a fault. */
+    /** The duration of a fault. */
     seconds: { type: 'string', default: '1' },
-    /** A part of the names of faults. */
+    /** Only faults whose name contains this. */
     only: { type: 'string', default: '' },
     /** On a cluster of Citus, with its own faults. */
     citus: { type: 'boolean', default: false },
@@ -83,7 +83,7 @@ async function consistency(): Promise<void> {
     const load = { seed, operations, servers: 2 } as const;
     const run = await play(cluster, load, (world, over) => breakByChance(world, seed, over));
     runs.push({ seed, ...run });
-    // After each seed, so that an interrupted run leaves a report. One seed, or others than the first ones, are none.
+    // Write the report after each seed, so that an interrupted run leaves one. Runs of one seed write none.
     if (first === 1 && count > 1) writeFileSync(join(import.meta.dirname, 'REPORT.md'), reportOf(runs));
     process.stdout.write(`seed ${seed}: `);
     report(run);

@@ -169,7 +169,7 @@ const trespass: Action = (turn) => {
   return plan ? { ...plan, isForeign: true } : undefined;
 };
 
-/** Only a sandbox has these. */
+/** Moves the clock, which only a sandbox has. */
 const moveClock: Action = ({ random, scene, client }) => {
   if (scene.tenant.mode !== 'sandbox' || client.role === 'limited') return undefined;
   // A year ends every approval.

@@ -1,6 +1,6 @@
 /**
- * `make mutants`: plants one fault after the other in a copy of the tree, and looks whether those notice who should: the
- * tests that the list names or, with BY=auditor, the auditor of seeds. `ARGS='token|claim'` selects faults by name.
+ * `make mutants`: plants one fault after the other in a copy of the tree, and checks that the tests that the list names
+ * or, with BY=auditor, the auditor of seeds notice it. `ARGS='token|claim'` selects faults by name.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -72,7 +72,7 @@ const byTests: Judge = async (copy, fault) => {
   return success ? 'NOT NOTICED' : 'NO VERDICT';
 };
 
-/** Few operations first, then more, and things that break. */
+/** Plays seeds, first with few operations, then with more and with faults around the service. */
 const byAuditor =
   (cluster: Cluster): Judge =>
   async (copy, fault) => {
@@ -97,7 +97,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const chosen = planted.filter(
   ({ name, noticedBy }) => (noticedBy === 'auditor') === isForAuditor && new RegExp(pattern).test(name),
 );
-if (chosen.length === 0) throw new Error('no planted fault has that name');
+if (chosen.length === 0)
+  throw new Error(`no fault for BY=${by} has a name that matches ${pattern}: see tests/lab/planted*.ts`);
 chosen.forEach(broken);
 const cluster = isForAuditor ? await openCluster() : undefined;
 const judge = cluster ? byAuditor(cluster) : byTests;

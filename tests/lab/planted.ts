@@ -2,7 +2,7 @@ import { plantedForTests } from './plantedForTests.js';
 
 /** A fault to plant in a copy of the service. */
 export interface Planted {
-  /** What is wrong then. */
+  /** The defect of the service with this fault. */
   readonly name: string;
   /** Its file, below src. */
   readonly where: string;

@@ -14,10 +14,10 @@ export interface Play<T> {
   /** Requests without a response, or with a 5xx. */
   readonly unknown: number;
   readonly anomalies: readonly string[];
-  /** Its history, which is kept if there are anomalies. */
+  /** The file of its history, which is kept if there are anomalies. */
   readonly file: string;
   readonly seconds: number;
-  /** What breaking it gave. */
+  /** The result of `breakIt`. */
   readonly broken: T;
 }
 
@@ -39,7 +39,7 @@ export async function play<T>(
     const ended = new AbortController();
     const end = (): void => ended.abort();
     const both = [breakIt(world, ended.signal), runLoad(world, options, ended.signal)] as const;
-    // Also when one fails: nothing may break a world that is closed.
+    // Wait for both even if one fails: no fault may begin in a world that is closed.
     await Promise.allSettled(both.map((each) => each.finally(end)));
     const [broken, scenes] = await Promise.all(both);
     const cases: Case[] = [];

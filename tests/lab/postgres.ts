@@ -19,7 +19,7 @@ export interface Postgres {
   /** Starts those servers that have ended. */
   restart(): Promise<void>;
   readonly replication: Replication | undefined;
-  /** Whose coordinator is the primary. */
+  /** The cluster of Citus, whose coordinator is the primary; undefined without Citus. */
   readonly citus?: CitusCluster;
   remove(): Promise<void>;
 }
@@ -108,7 +108,7 @@ export async function startCluster(folder: string | undefined): Promise<Postgres
   };
 }
 
-/** Starts a server of PostgreSQL that has ended, again if a process of its predecessor is left. */
+/** Starts a PostgreSQL server that has ended, and retries while a process of its predecessor is left. */
 async function startAgain(node: Part): Promise<void> {
   const isRunning = (): boolean => existsSync(`/proc/${node.pid()}`);
   while (!isRunning()) await node.start().catch(() => delay(200));

@@ -10,7 +10,7 @@ export interface Random {
   uuid(): string;
 }
 
-/** A generator of its own for each name, so that removing one client leaves the others' choices. */
+/** A separate generator for each name, so that removing a client does not change the choices of the others. */
 export function randomOf(seed: number, name = ''): Random {
   let state = Buffer.from(name).reduce((sum, byte) => Math.imul(sum ^ byte, 0x01000193), seed ^ 0x811c9dc5);
   // mulberry32

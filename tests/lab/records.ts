@@ -89,7 +89,7 @@ function countedEvents({ done, unknown }: Known, events: readonly FeedEvent[], i
   });
 }
 
-/** An event has the amounts of the change, and is there once. */
+/** Each payment and refund has an event with its amounts, and `order.paid` never follows itself. */
 function orderEvents({ done }: Known, events: readonly FeedEvent[]): string[] {
   const paid = events.filter(({ type }) => type !== 'order.fulfilment_updated');
   const twice = paid.filter(({ type }, index) => type === 'order.paid' && paid[index - 1]?.type === type);
@@ -122,7 +122,7 @@ function supersededApprovals(encounters: readonly Json[], feed: readonly FeedEve
   );
 }
 
-/** Where a license is required, only licensed providers claim, review, add and revoke (R-107). */
+/** Where licenses are required, only registered providers act, and those of the lab are all licensed (R-107). */
 function unlicensedActs({ tenant: { licensed }, intents }: Evidence): string[] {
   const acts = intents.filter((intent) => intent.input?.reviewerRef && success(intent));
   return acts.flatMap(({ operation, input }) =>

@@ -2,7 +2,7 @@ import type { Tenant } from './tenants.js';
 import type { Intent, Json } from './history.js';
 import type { Random } from './random.js';
 
-/** The knowledge that clients of a tenant have of it, by responses. They share it, so that they meet at the same records. */
+/** The records of a tenant as responses showed them. Its clients share this, so that they act on the same records. */
 export interface Scene {
   readonly tenant: Tenant;
   readonly patients: Map<string, { etag: string | null; isLimited: boolean; isVerified: string }>;
@@ -40,7 +40,7 @@ export function learn(scene: Scene, { client, operation, patient }: Intent, body
   if (body?.lines && body.payments) orders.set(body.order_no, body);
 }
 
-/** Prefers recent records, at which many clients meet. */
+/** Picks an element, mostly a recent one, so that many clients act on the same records. */
 export function recent<T>(random: Random, all: Iterable<T>, count = 8): T | undefined {
   const list = [...all];
   const some = random.chance(0.8) ? list.slice(-count) : list;

@@ -30,7 +30,7 @@ function shownBy(body: Json, etag: string | null): [string, number][] {
   return [];
 }
 
-/** What clients have seen and done of each encounter, order, patient and document, by its number or id. */
+/** The responses and intents of clients about each encounter, order, patient and document, by its number or id. */
 export function knownRecords(intents: readonly Intent[]): Map<string, Known> {
   const sights = new Map<string, Sight[]>();
   const plain = intents.filter(({ isForeign, isReuse }) => !isForeign && !isReuse);

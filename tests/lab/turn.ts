@@ -5,7 +5,7 @@ import { recent, type Scene } from './scene.js';
 /** An intent that a client is about to send. */
 export type Plan = Omit<Intent, 'client' | 'attempts'>;
 
-/** The view of a client that decides. */
+/** The knowledge with which a client chooses its next intent. */
 export interface Turn {
   readonly random: Random;
   readonly client: Client;
@@ -20,10 +20,10 @@ export interface Turn {
   send(plan: Plan): Promise<Json>;
 }
 
-/** Undefined if there is nothing to do. */
+/** Chooses what a client sends next; undefined if there is nothing to send. */
 export type Action = (turn: Turn) => Plan | undefined | Promise<Plan | undefined>;
 
-/** A change with a key of its own. */
+/** A change with a new idempotency key. */
 export const change = (turn: Turn, operation: string, method: string, path: string, input: Json, about = {}): Plan => ({
   ...{ operation, method, path, input, ...about },
   key: turn.random.uuid(),
@@ -35,7 +35,7 @@ export const read = (operation: string, path: string, about = {}): Plan => ({
   ...about,
 });
 
-/** An action on an encounter, mostly on one whose last known status it suits. */
+/** An action on an encounter, mostly on one whose last known status allows it. */
 export const onEncounter =
   (operation: string, action: string, statuses: readonly string[], input: (turn: Turn, known: Json) => Json): Action =>
   (turn) => {

@@ -26,16 +26,16 @@ export interface World {
   readonly history: History;
   /** Where clients send their requests: haproxy, or {@link entrances}. */
   readonly addresses: readonly string[];
-  /** Before each server. */
+  /** The proxy in front of each server. */
   readonly entrances: readonly Proxy[];
-  /** From each server to PostgreSQL; after a promotion, to the new primary. */
+  /** The proxy from each server to PostgreSQL; after a promotion, to the new primary. */
   readonly ways: readonly Proxy[];
-  /** Between the servers and S3, or undefined. */
+  /** The proxy between the servers and S3; undefined without S3. */
   readonly store: Proxy | undefined;
-  /** Between the servers and Redis, or undefined. */
+  /** The proxy between the servers and Redis; undefined without Redis. */
   readonly counters: Proxy | undefined;
   readonly receiver: Receiver;
-  /** The webhooks that it did not refuse. */
+  /** The webhooks that the receiver did not refuse. */
   readonly accepted: readonly Received[];
   /** The status that the receiver of webhooks answers. */
   readonly receiving: { status: number };
@@ -52,7 +52,7 @@ export interface World {
   hadOtherClock(): boolean;
   /** The servers that ended without a signal from here. */
   readonly crashes: readonly string[];
-  /** Of each server, in MiB. */
+  /** The memory of each server, in MiB. */
   memory(): number[];
   /** The standard errors of all servers so far. */
   errors(): string;
@@ -67,7 +67,7 @@ export interface WorldOptions {
   readonly root?: URL | undefined;
 }
 
-/** Counted in Redis, but never reached. */
+/** Limits that Redis counts, but that no client reaches. */
 const unlimited = Object.fromEntries(
   ['REQUESTS', 'BURST', 'UPLOADS', 'BULK', 'TOKENS'].map((name) => [`RATE_LIMIT_${name}`, '1000000']),
 );
@@ -82,7 +82,7 @@ export async function openWorld(cluster: Cluster, options: WorldOptions): Promis
   const { s3, redis, postgres, tenants } = cluster;
   const name = await cluster.createDatabase();
   const folder = await mkdtemp(join(cluster.folder, 'world-'));
-  // A full disk concerns the files of the servers, too.
+  // A full disk must affect the files of the servers, too.
   const dataDir = await mkdtemp(join(cluster.disk?.path ?? folder, 'data-'));
   const store = s3 && (await startProxy(s3.account.endpoint));
   const counters = redis && (await startProxy(redis.url));

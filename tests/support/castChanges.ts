@@ -5,7 +5,7 @@ import type { Harness } from './harness.js';
 const child = { dateOfBirth: new Date('2010-06-30') };
 const guarded = { ...child, guardian: { name: 'Ann Miller', relation: 'mother', phone: '5125550143' } };
 
-/** Changes of the records of the examples that make requests fail, and that undo this. */
+/** Changes of the example records that make requests fail, each with the change that undoes it. */
 export function castChanges(harnessOf: () => Harness) {
   const { tenantId } = cast;
   const prismaOf = () => harnessOf().domain.db.prisma;

@@ -60,7 +60,7 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
   const data = join(folder, name);
   await exec('initdb', '-D', data, '-U', 'postgres', '--auth=trust', '-E', 'UTF8', '--no-sync');
   const port = await freePort();
-  // Minor versions since August 2026 allow only named plugins; Citus splits shards by its own.
+  // Minor versions since August 2026 allow only named plugins; Citus splits shards with its own plugin.
   const plugins = await exec('postgres', '-D', data, '-C', 'output_plugin_libraries').then(
     () => ({ output_plugin_libraries: 'pgoutput, citus' }),
     () => ({}),
@@ -77,7 +77,7 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
     ...{ logging_collector: 'on', log_filename: 'log' },
     // Each database has a process of Citus.
     ...{ max_worker_processes: 60, log_parameter_max_length: 0, log_error_verbosity: 'terse', 'citus.shard_count': 4 },
-    // The layout sets it for a database, whose copies do not have it.
+    // `ces citus layout` sets the lock timeout of a database, but copies of the database lack it.
     ...{ lock_timeout: '4s' },
     // For the test of where statements run.
     ...{ 'citus.enable_stat_counters': 'on' },
@@ -116,7 +116,7 @@ export async function addWorker(coordinator: string, url: string): Promise<void>
   await execute(coordinator, `SELECT citus_add_node(${addressOf(url)})`);
 }
 
-/** Lets a database be copied: its sessions end, those of Citus, too. */
+/** Ends all sessions of a database, including those of Citus, so that it can be copied. */
 export async function closeDatabase(url: string): Promise<void> {
   await execute(adminOf(url), `ALTER DATABASE ${nameOf(url)} ALLOW_CONNECTIONS false`);
   await execute(

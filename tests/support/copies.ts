@@ -35,7 +35,7 @@ export async function copyEncounter(
       [id],
     );
   }
-  // Plans of the deferred checks from before would read a large table as if it were small.
+  // Discard the plans of the deferred checks: they are for a small table, and the table may be large now.
   await session.query('DISCARD PLANS');
   await session.query('COMMIT');
 }

@@ -3,7 +3,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A small disk of its own, which a test may fill. */
+/** A small separate disk, which a test may fill. */
 export interface SmallDisk {
   readonly path: string;
   /** Fills it to its last page. */

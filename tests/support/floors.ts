@@ -1,4 +1,4 @@
-/** The rooms of `src/domain` by floor, the top first. A file imports from its own room and from floors below. */
+/** The folders ("rooms") of `src/domain` by layer ("floor"), top first. A file imports from its room or below. */
 export const floors: readonly (readonly string[])[] = [
   ['sandbox'],
   ['sweeps'],

@@ -52,7 +52,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const database = options.databaseUrl === undefined ? await createTestDatabase() : undefined;
   const dataDir = await mkdtemp(join(tmpdir(), 'ces-data-'));
   const clock = newClock();
-  // A test that names a database has a way of its own to it.
+  // A test that names a database also chooses the way to it, so do not add the pooler.
   const direct = options.databaseUrl ?? database?.url ?? '';
   const defaults = { DATA_DIR: dataDir, VALIDATE_RESPONSES: 'true', RATE_LIMIT: 'off' };
   const config = readConfig({ ...defaults, ...options.environment });

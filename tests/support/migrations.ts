@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from './postgres.js';
 
 /** The migrations of this build, oldest first. */
 export const migrations = await readMigrations();
-/** Synthetic migrations of a later build: one for each way to run, and one before the first that needs a lock. */
+/** Synthetic migrations of a later build: one that locks nothing, then one for each way in which migrations run. */
 export const nextMigrations = await readMigrations(new URL('nextMigrations/', import.meta.url));
 /** All migrations of that build. */
 export const nextBuild = [...migrations, ...nextMigrations];
@@ -21,7 +21,7 @@ export async function opened(create: () => Promise<TestDatabase>): Promise<TestD
   return made;
 }
 
-/** The superuser's address of {@link opened}. */
+/** {@link opened}; returns the superuser's address of the database. */
 export const database = async (create: () => Promise<TestDatabase>): Promise<string> => (await opened(create)).url;
 
 /** A database with these migrations, applied as the service does, after those of this build. */
@@ -33,7 +33,7 @@ export async function databaseWith(applied: readonly Migration[], create = creat
   return url;
 }
 
-/** For `afterEach`. */
+/** Drops the databases of {@link opened}, after each test or after all. */
 export async function dropDatabases(): Promise<void> {
   await Promise.all(databases.splice(0).map(({ drop }) => drop()));
 }

@@ -1,4 +1,4 @@
-/** Members that differ in every answer or by object store, by operation or by operation and example. */
+/** Members that differ in every answer or by object store. Keys: an operation, or an operation and an example. */
 export const minted: Readonly<Record<string, readonly string[]>> = {
   issueToken: ['access_token', 'refresh_token'],
   createPatient: ['user_id'],

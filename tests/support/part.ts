@@ -16,10 +16,10 @@ export interface Part {
 
 interface PartOptions {
   readonly command: readonly string[];
-  /** Whether it can be used. */
+  /** Whether the program can be used. */
   readonly isReady: () => Promise<boolean>;
   readonly cwd?: string;
-  /** Of setpriv, for another user. */
+  /** Options of setpriv, to run as another user. */
   readonly privileges?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -30,7 +30,7 @@ export const asPostgres = process.getuid?.() === 0 ? ['--reuid=postgres', '--reg
 const OUTPUT = 4_000;
 const READY_MS = 60_000;
 
-/** The kernel ends it with this process, even if this process is killed. It gets no other variables than PATH. */
+/** The kernel ends the program with this process, even if this process is killed. It inherits only PATH. */
 export function part({ command, isReady, cwd, privileges = [], environment }: PartOptions): Part {
   let child: ChildProcess | undefined;
   const isRunning = (): boolean => child?.pid !== undefined && child.exitCode === null && child.signalCode === null;

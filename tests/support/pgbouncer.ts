@@ -8,7 +8,7 @@ import { POOLER_SETTINGS } from '../../src/adapters/database/database.js';
 import { asPostgres, part } from './part.js';
 import { listens } from './redis.js';
 
-/** The same database through the pooler at this port, by default that of `make test-pooler`; without one, itself. */
+/** The URL through the pooler at this port, by default that of `make test-pooler`; without a pooler, the URL itself. */
 export function throughPooler(direct: string, port: string | number = process.env['TEST_POOLER_PORT'] ?? ''): string {
   return port === '' ? direct : Object.assign(new URL(direct), { port: String(port) }).href;
 }
@@ -18,7 +18,7 @@ export interface Pooler {
   close(): Promise<void>;
 }
 
-/** Whether this machine has it; as {@link isThere}. */
+/** Whether this machine has PgBouncer; as {@link isThere}. */
 export function hasPgBouncer(): boolean {
   const found = spawnSync('pgbouncer', ['--version']).status === 0;
   return isThere(found, 'tests through a pooler', packages('pgbouncer'));

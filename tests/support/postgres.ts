@@ -15,7 +15,7 @@ const adminVariable = 'TEST_CLUSTER_URL';
 const templateVariable = 'TEST_CLUSTER_TEMPLATE';
 /** The other nodes' addresses, if the cluster is one of Citus. */
 const workersVariable = 'TEST_CLUSTER_WORKERS';
-/** Also its password. */
+/** The role of the service, and its password. */
 const SERVICE_ROLE = 'ces_test_service';
 
 /** A database for one test file: migrated, and empty except for reference data. */
@@ -157,8 +157,8 @@ async function createDatabase(prefix: string, template: string): Promise<TestDat
 }
 
 /**
- * Runs it on one node after the other: a drop locks the database and waits for the daemon of Citus, which connects to the
- * other nodes. Simultaneous drops would wait for each other, and could fail after 5 seconds.
+ * Runs the statement on one node after the other: a drop locks the database and waits for the daemon of Citus, which
+ * connects to the other nodes. Simultaneous drops would wait for each other, and could fail after 5 seconds.
  */
 async function onEachNode(statement: string): Promise<void> {
   for (const node of nodes()) await execute(node, statement);

@@ -1,6 +1,6 @@
 import type { Schemas } from '../../src/contract.js';
 
-// What must hold for an encounter and its orders as responses show them, whatever happened before.
+// Invariants of an encounter and its orders, as responses show them.
 
 const cents = (amount: string): number => Math.round(Number(amount) * 100);
 const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0);
@@ -44,7 +44,7 @@ export function moneyFaults(order: Schemas['Order']): string[] {
 
 const LEFT = ['shipped', 'delivered'];
 
-/** R-46, R-190 to R-193: what a review decides, what its orders have, and what has left agree. */
+/** R-46, R-190 to R-193: the decisions of a review, the lines of its orders and their shipments agree. */
 export function approvalFaults(encounter: Schemas['Encounter'], orders: readonly Schemas['Order'][]): string[] {
   const [first] = orders;
   const approved = encounter.gfe_data.filter(({ decidedAt, denialReason }) => decidedAt && denialReason === null);
@@ -70,7 +70,7 @@ export function approvalFaults(encounter: Schemas['Encounter'], orders: readonly
       return [
         ...(hold !== null && hasLeft ? [`the held line of ${treatmentId} has left`] : []),
         ...(hasEnded && !isStopped ? [`${treatmentId} is ${item.status}, but its line is not held`] : []),
-        // Of several treatments, a later decision may have ended that one before.
+        // If the item has several treatments, a later decision may have ended the approval of this one earlier.
         ...(item?.status === 'revoked' && item.treatmentIds.length === 1 && hasLeft && recalledAt === null
           ? [`${treatmentId} has left and is revoked, but not recalled`]
           : []),

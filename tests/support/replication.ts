@@ -22,7 +22,7 @@ export interface Node extends Part {
 export interface Replication {
   primary(): Node;
   standby(): Node;
-  /** The standby becomes the primary. The other one must be stopped. */
+  /** Makes the standby the primary, and the former primary, which must be stopped, the standby. */
   promote(): Promise<void>;
   /** Copies the primary to the stopped standby, starts it, and waits for the synchronous connection. */
   rebuildStandby(): Promise<void>;
@@ -94,7 +94,7 @@ export async function startReplication(parent?: string): Promise<Replication> {
   };
 }
 
-/** Names the standbys that must have a change before it is acknowledged. A standby refuses the change until it is promoted. */
+/** Runs a statement, then sets which standbys must have a change before it is acknowledged. */
 async function setSynchronous(url: string, names: '*' | '', first = 'SELECT'): Promise<void> {
   await rowsOf(url, first);
   await rowsOf(url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`);

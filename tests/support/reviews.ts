@@ -5,7 +5,7 @@ import { call, type Answer, type Caller } from './http.js';
 /** An encounter record as an answer has it. */
 type Encounter = Answer['body'];
 
-/** A service group of an encounter, whose approval a review decides. */
+/** An item of an encounter, which a review decides. */
 interface Item {
   readonly categoryId: string;
   readonly subcategoryId: string;
@@ -103,7 +103,7 @@ export async function completedEncounter(harness: Harness, partner: Partner, cha
 }
 
 /**
- * A completed encounter whose order has two lines, each of a pharmacy of its own.
+ * A completed encounter whose order has two lines, each of a different pharmacy.
  * @param rx the line that is a prescription
  */
 export async function orderOfTwo(

@@ -10,7 +10,7 @@ const QUIET_MS = Number(process.env['TEST_QUIET_MS'] ?? 180_000);
 /** In hundredths of a second. */
 const QUIET_TICKS = (QUIET_MS / 1_000) * 3;
 const CHECK_MS = QUIET_MS / 36;
-/** An endless loop uses CPU. The only limit where there is no /proc. */
+/** Ends a file with an endless loop, which uses CPU. Without /proc, it is the only limit. */
 const LIMIT_MS = 3_600_000;
 
 const isSystem = ({ path }) => path.includes('/tests/system/');
@@ -100,7 +100,7 @@ class Worker {
 
   /** CPU time of the group, in hundredths of a second. */
   #ticks() {
-    // Counts as busy.
+    // Without /proc, count the file as busy.
     if (process.platform !== 'linux') return Date.now();
     let ticks = 0;
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {

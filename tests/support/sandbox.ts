@@ -46,7 +46,7 @@ const ownOf: Readonly<Record<string, readonly string[]>> = {
   api_client_secret: ['last_used_at'],
 };
 
-/** All rows of a tenant by table, for comparison, without the log of requests, to which each one adds. */
+/** All rows of a tenant by table, for comparison, without the log of requests, to which every request adds. */
 export async function thingsOf({ domain }: Harness, tenantId: string): Promise<Record<string, unknown[]>> {
   const logged = resetTables.filter((table) => table !== 'sandbox_exchange');
   const tables = [...logged, 'tenant', 'api_client', 'api_client_secret', 'webhook_endpoint'];

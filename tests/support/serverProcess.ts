@@ -24,7 +24,7 @@ export function startServer(environment: Readonly<Record<string, string>>, ...ar
   return startBuild(packageRoot, environment, ...args);
 }
 
-/** The same with the compiled service of another copy of the repository. */
+/** {@link startServer} with the compiled service of another copy of the repository. */
 export function startBuild(
   root: URL,
   environment: Readonly<Record<string, string>>,
@@ -67,7 +67,7 @@ export function startBuild(
   return { child, started, ended, stdout: () => stdout, stderr: () => stderr, logged };
 }
 
-/** Ends the processes that a failed test has left running. */
+/** Kills every server that still runs, as a failed test leaves it. */
 export async function killServers(): Promise<void> {
   for (const child of running) {
     child.kill('SIGKILL');

@@ -11,7 +11,7 @@ export interface Stage {
   /** A connection of the test to the database. */
   readonly db: Database;
   readonly dataDir: string;
-  /** The variables that name both. The role owns the schema. */
+  /** The variables that name database and folder. The role of DATABASE_URL owns the schema. */
   readonly environment: { readonly DATABASE_URL: string; readonly DATA_DIR: string };
   /** Kills the processes of this test file, then removes database and folder. */
   close(): Promise<void>;

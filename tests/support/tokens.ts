@@ -63,7 +63,7 @@ export function login(harness: Harness, credentials: Credentials, more: Record<s
   return call(harness, 'POST /oauth/token', { json: loginBody(credentials, more) });
 }
 
-/** Renews; `more` adds members to the body. */
+/** Gets new tokens for a refresh token; `more` adds members to the body. */
 export function refresh(harness: Harness, credentials: Credentials, token: string, more = {}): Promise<Answer> {
   return login(harness, credentials, { grant_type: 'refresh_token', refresh_token: token, ...more });
 }
@@ -91,7 +91,7 @@ export async function newPharmacyClient(
   return { ...client, tenantId, token: await newToken(harness, client) };
 }
 
-/** Does the work at another time, with a token of then. */
+/** Does the work at another time, with a token that is issued at that time. */
 export async function atTime<T>(
   harness: Harness,
   partner: Partner,
