@@ -495,9 +495,9 @@ export interface paths {
         };
         /**
          * Verify a certificate
-         * @description Whether a certificate is still worth what it says, for an inspector who has it and no token. Each page of a certificate
-         *     shows this address with its code. The response contains no health data; compare GFE number and clinic with the
-         *     certificate. There is a limit of requests by address.
+         * @description Says whether the approvals of a certificate are still in force, to an inspector who has the certificate but no
+         *     token. Each page of a certificate shows this address with its code. The response contains no health data; compare
+         *     GFE number and clinic with the certificate. Requests are limited by address.
          */
         get: operations["verifyCertificate"];
         put?: never;
@@ -859,9 +859,9 @@ export interface paths {
         put?: never;
         /**
          * Rotate the secret of a webhook endpoint
-         * @description Creates a new secret. For 24 hours each delivery has two signatures in one header, also by the previous secret, so
-         *     that your receiver accepts deliveries while you change it. A second rotation within that time ends the older
-         *     secret.
+         * @description Creates a new secret. For 24 hours each delivery has two signatures in one header, by the new and the previous
+         *     secret, so that your receiver accepts deliveries while you change it. A second rotation within that time ends the
+         *     older secret.
          *
          *     A replay by `Idempotency-Key` has `secretNotice` instead of `secret`, because stored responses do not contain it. If
          *     you lost the first response, rotate with another key.
@@ -1106,9 +1106,10 @@ export interface paths {
         };
         /**
          * Retrieve a request with its bodies
-         * @description Returns a request of a sandbox tenant's API clients of the last hour as it was sent, with its response: the latest one
-         *     with this `X-Request-Id`. Bodies are kept as JSON, without secrets, up to 8,192 characters each. A reset removes them.
-         *     Token requests, and those whose `X-Request-Id` begins with `facade00` like the workbench's own, are not kept.
+         * @description Returns a request that an API client of a sandbox tenant sent in the last hour, with its response. If several have
+         *     this `X-Request-Id`, it is the latest. Bodies are kept as JSON, without secrets, up to 8,192 characters each. A
+         *     reset removes them. Token requests, and those whose `X-Request-Id` begins with `facade00` like the workbench's own,
+         *     are not kept.
          */
         get: operations["getRequest"];
         put?: never;
@@ -3959,7 +3960,7 @@ export interface components {
              * @example images/d001.png
              */
             profileImageBlobPath: string | null;
-            /** @description True unless the patient was created otherwise. */
+            /** @description True unless the partner sent false. */
             isHomeAddressSameAsShipping: boolean;
             /** @description Job of the identity verification. */
             verifierJobId: string | null;
@@ -3969,17 +3970,17 @@ export interface components {
              */
             verifierInviteSentDate: string | null;
             /**
-             * @description Result of the identity verification; null before.
+             * @description Result of the identity verification; null while there is none.
              * @example verified
              */
             verifierResultMessage: string | null;
-            /** @description Response of the verifier; null before. */
+            /** @description Response of the verifier; null while there is none. */
             verifierResponsePayload: {
                 [key: string]: unknown;
             } | null;
             /**
              * Format: int32
-             * @description Reminders sent since the invitation; 0, because the operator invites outside of this service (R-122).
+             * @description Reminders sent since the invitation; 0, because the operator invites outside of this service.
              */
             verifierReminderCount: number;
             /**
@@ -4099,7 +4100,7 @@ export interface components {
              * @example 01a05c32-5e80-7000-8000-0000005ca101
              */
             subcategoryId: string;
-            /** @description Whether an approval for this clinic is in force; true exactly if `reason` is `approved`. */
+            /** @description Whether the patient may get the treatment at this clinic; true exactly if `reason` is `approved`. */
             cleared: boolean;
             /**
              * @description `approved` if the latest decision about this treatment is an approval that is in force. `prescription_changed` if the product's prescription is another one than the approved; `not_permitted` if the patient's age or guardian, the type of the review, or an inactive product, clinic or patient prevents it today. Otherwise `pending` if an encounter is open, else what the latest decision was or became: `denied`, `declined` (excepted from an approval), `expired`, `revoked` or `superseded`. `never_requested` if there is none. Treat an unknown value as not cleared.
@@ -4791,7 +4792,7 @@ export interface components {
             category_name: string;
             /** @description Name of its subcategory. */
             sub_category_name: string;
-            /** @description A new item is `pending_review`. A lapsed approval shows as `expired`; one whose treatments were decided again is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient, and not always for all treatments of the item: `getClearances` says for which. */
+            /** @description A new item is `pending_review`. From its `validUntil` on, an approval shows as `expired`; one whose treatments were decided again is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient, and not always for all treatments of the item: `getClearances` says for which. */
             status: "pending_review" | "approved" | "denied" | "cancelled" | "expired" | "superseded" | "revoked";
         };
         /** @description An item with the fields that only the encounter record has. */
@@ -5090,7 +5091,7 @@ export interface components {
              * @enum {string}
              */
             serviceQueue: "provider_network";
-            /** @description The `documentId` of each uploaded document of this patient. */
+            /** @description Documents of this patient for the review, by the `documentId` of their upload. */
             documentIds?: components["schemas"]["Uuid"][] | null;
             /**
              * Format: date
@@ -5341,7 +5342,7 @@ export interface components {
              */
             issuer: string;
             /**
-             * @description Whether it is from a sandbox, so that it proves nothing.
+             * @description Whether the certificate is from a sandbox, and so proves nothing.
              * @example true
              */
             sandbox: boolean;
@@ -5376,7 +5377,7 @@ export interface components {
         ProvideInformationRequest: {
             /** @description Free text for the provider. At most 10,000 characters, about four pages. */
             additionalNotes?: string | null;
-            /** @description The `documentId` of each document of this patient to add. */
+            /** @description Documents of this patient to add, by the `documentId` of their upload. */
             documentIds?: components["schemas"]["Uuid"][] | null;
         };
         /**
@@ -5492,7 +5493,7 @@ export interface components {
             updatedAt: string;
         };
         /**
-         * @description How the approval ended; `superseded` by a later decision. `stopped` by the operator.
+         * @description Why the line is held or recalled: its approval is `revoked`, `superseded` by a later decision, or `expired`, or the operator `stopped` the line.
          * @example revoked
          */
         HoldReason: "revoked" | "superseded" | "expired" | "stopped";
@@ -5501,7 +5502,7 @@ export interface components {
             reason: components["schemas"]["HoldReason"];
             /**
              * Format: date-time
-             * @description The end of the approval.
+             * @description When the hold began, for example at the end of the approval.
              */
             at: string;
         } | null;
@@ -5521,7 +5522,7 @@ export interface components {
              */
             quantity: number;
             unit_price: components["schemas"]["MoneyText"];
-            /** @description The charging of shipping. */
+            /** @description How shipping is charged. */
             shippingType: "FREE_SHIPPING" | "FLAT_RATE";
             /** @description The flat rate; 0.00 with `FREE_SHIPPING`. */
             shipping_amt: components["schemas"]["MoneyText"];
@@ -5613,7 +5614,7 @@ export interface components {
             paid_amt: components["schemas"]["MoneyText"];
             /** @description Sum of the refunds. */
             refunded_amt: components["schemas"]["MoneyText"];
-            /** @description The price of held lines. It is not due. */
+            /** @description The price of the held lines that are not cancelled. It is not due. */
             held_amt: components["schemas"]["MoneyText"];
             /** @description What is left to pay: the prices of the lines that are neither held nor cancelled, with the shipping of the order as long as there is such a line, minus all payments. A refund is not a debt. */
             balance_amt: components["schemas"]["MoneyText"];
@@ -7194,7 +7195,7 @@ export interface components {
         SetClockRequest: {
             /**
              * Format: int64
-             * @description Seconds that the tenant's time is ahead of real time. Not less than now: time does not go back. At most 315,576,000 (ten years), enough to see every approval end.
+             * @description Seconds that the tenant's time is ahead of real time. Not less than the present value: time does not go back. At most 315,576,000 (ten years), enough to see every approval end.
              */
             offsetSeconds: number;
         };
@@ -7270,7 +7271,7 @@ export interface components {
             body: string;
             /**
              * Format: int32
-             * @description The response of the receiver.
+             * @description HTTP status of the receiver's response.
              */
             status: number;
             /**
@@ -7319,7 +7320,7 @@ export interface components {
         ClaimEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
             /**
-             * @description The https URL of the live visit. The partner gets it by the event `encounter.visit_ready`, and from `getEncounter` while the encounter is `in_review`. At most 2048 characters, as much as every browser takes. A renewal of the claim without it keeps it.
+             * @description The https URL of the live visit. The partner gets it by the event `encounter.visit_ready`, and from `getEncounter` while the encounter is `in_review`. At most 2048 characters, as much as every browser takes. A renewal of the claim without `visitUrl` keeps the earlier URL.
              * @example https://visits.northwind.example/100123
              */
             visitUrl?: string | null;
@@ -7330,7 +7331,7 @@ export interface components {
             leaseSeconds?: number | null;
         };
         /**
-         * @description The version of the chart that was read; send it as it is. It changes with everything in the chart that a decision may rest on: not with the patient's e-mail and phone, an approval that ends by time, or a new encounter without notes. At most 120 characters, longer than any version.
+         * @description The version of the chart that was read; send it as it is. It changes with everything in the chart that a decision may rest on, but not with the patient's e-mail and phone, an approval that ends by time, or a new encounter without notes. At most 120 characters, longer than any version.
          * @example 3.2-0.1-0.d41d8cd98f00.c26bff89acde.b76fd8958bb5
          */
         ChartVersion: string;
@@ -7671,9 +7672,9 @@ export interface components {
             endedEncounters: components["schemas"]["Encounter"][];
             /** @description What was ordered for this patient at any clinic of the tenant, latest first; at most 100. */
             supplies: components["schemas"]["ChartSupply"][];
-            /** @description There are more documents, reviews, encounters or supplies of the patient, or more possible duplicates or denials of them, than these. */
+            /** @description Whether this chart omits documents, reviews, encounters or supplies of the patient, or possible duplicates or their denials, because they exceed the limits of the lists. */
             hasMore: boolean;
-            /** @description Other patients of the tenant with the same birth date and the same last name, in any letter case, or the same phone number: those with the latest denials first, then those created last; at most 20, with at most 100 denials in all. */
+            /** @description Other patients of the tenant with the same birth date who also have the same last name, in any letter case, or the same phone number: those with the latest denials first, then those created last; at most 20, with at most 100 denials in all. */
             possibleDuplicates: components["schemas"]["PossibleDuplicate"][];
         };
         ReleaseEncounterRequest: {
@@ -10356,7 +10357,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What the certificate is worth now */
+            /** @description Whether the approvals are in force */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -11056,7 +11057,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The amount exceeds the remaining payment, nothing is left to refund, the order has 200 payments and refunds and the payment would keep a part, or the same request is still in progress */
+            /** @description The amount exceeds the remaining payment, nothing is left to refund, the order has 200 payments and refunds and the refund would leave a part of the payment, or the same request is still in progress */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
