@@ -328,7 +328,8 @@ export interface paths {
          * Withdraw a document
          * @description Withdraws a document that must not be used; this is final. Its links stop working, except links to an S3 store, which
          *     end within 15 minutes. Charts of encounters that name it show it as withdrawn, and no new encounter may name it.
-         *     The withdrawal is news about the patient: a provider who has read the chart must read it again, and clearances say `factsChanged`. Repeat a request with the same `reason` freely.
+         *     The withdrawal is news about the patient: a provider who has read the chart must read it again, and clearances say
+         *     `factsChanged`. Repeating a request with the same `reason` changes nothing.
          */
         post: operations["withdrawDocument"];
         delete?: never;
@@ -3538,7 +3539,7 @@ export interface components {
              * @description Only with the code `patient_email_taken`, and only if the token also carries `read:client`: the patient with this e-mail.
              */
             existing_user_id?: string;
-            /** @description Only of `createPatient` and together with `existing_user_id`: the fields of the request that are exactly those of that patient. `email` is not compared. */
+            /** @description Only of `createPatient` and together with `existing_user_id`: the fields of the request that equal those of that patient exactly. `email` is not compared. */
             agrees?: string[];
             /** @description The other fields of the request that were compared, see `agrees`. */
             differs?: string[];
@@ -5326,7 +5327,7 @@ export interface components {
          * @example GFE-100126
          */
         GfeNumber: string;
-        /** @description What a certificate is worth, without health data. */
+        /** @description Whether the approvals of a certificate are in force, without health data. */
         CertificateStatus: {
             /** @description `valid`: at least one of its approvals is in force; the certificate, retrieved again, says which. Otherwise `expired` if an approval ended by time, and `revoked` if a provider or a later decision ended all. */
             status: "valid" | "expired" | "revoked";
@@ -7531,7 +7532,7 @@ export interface components {
                     treatmentId: string;
                     /** @description Name of the product at the request. */
                     name: string;
-                    /** @description What the decision about this treatment is worth now. `declined`: the approval of the item excepts it. `superseded`: a later decision about it counts, even if the item is still `approved` for others. */
+                    /** @description The present effect of the decision about this treatment. `declined`: the approval of the item excepts it. `superseded`: a later decision about it counts, even if the item is still `approved` for others. */
                     status: "pending" | "approved" | "denied" | "declined" | "expired" | "superseded" | "revoked";
                 }[];
                 /**
@@ -8381,7 +8382,7 @@ export interface components {
          */
         CreatedAfter: components["schemas"]["DateTime"];
         /**
-         * @description Only those that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+         * @description Only records that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
         UpdatedAfter: components["schemas"]["DateTime"];
@@ -8484,7 +8485,7 @@ export interface components {
          */
         OrderHeld: boolean;
         /**
-         * @description Only orders with a line in this state of fulfilment. With `pharmacyId` or `held=true`, one line must fit all of them.
+         * @description Only orders with a line in this state of fulfilment. With `pharmacyId` or `held=true`, one line must match all these filters.
          * @example pending
          */
         OrderFulfilment: "pending" | "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
@@ -8509,7 +8510,7 @@ export interface components {
          */
         OrderNo: string;
         /**
-         * @description Makes a retry safe; required here because neither a payment nor an order may be made twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
+         * @description Makes a retry safe; required here, so that no payment, refund or order is made twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
          * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
          */
         RequiredIdempotencyKey: string;
@@ -9839,7 +9840,7 @@ export interface operations {
                  */
                 created_after?: components["parameters"]["CreatedAfter"];
                 /**
-                 * @description Only those that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @description Only records that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
                  */
                 updated_after?: components["parameters"]["UpdatedAfter"];
@@ -10719,7 +10720,7 @@ export interface operations {
                  */
                 held?: components["parameters"]["OrderHeld"];
                 /**
-                 * @description Only orders with a line in this state of fulfilment. With `pharmacyId` or `held=true`, one line must fit all of them.
+                 * @description Only orders with a line in this state of fulfilment. With `pharmacyId` or `held=true`, one line must match all these filters.
                  * @example pending
                  */
                 fulfilment?: components["parameters"]["OrderFulfilment"];
@@ -10734,7 +10735,7 @@ export interface operations {
                  */
                 created_before?: components["parameters"]["OrderCreatedBefore"];
                 /**
-                 * @description Only those that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @description Only records that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
                  */
                 updated_after?: components["parameters"]["UpdatedAfter"];
@@ -10832,7 +10833,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Makes a retry safe; required here because neither a payment nor an order may be made twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @description Makes a retry safe; required here, so that no payment, refund or order is made twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
@@ -10986,7 +10987,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Makes a retry safe; required here because neither a payment nor an order may be made twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @description Makes a retry safe; required here, so that no payment, refund or order is made twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
@@ -12956,7 +12957,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Makes a retry safe; required here because neither a payment nor an order may be made twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @description Makes a retry safe; required here, so that no payment, refund or order is made twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
@@ -13000,7 +13001,7 @@ export interface operations {
             400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
-            /** @description The encounter does not exist, or a treatment is not one of it */
+            /** @description The encounter does not exist, or a treatment is not among its treatments */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
