@@ -71,7 +71,7 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
   const webhooks = gauge('ces_webhooks_waiting', 'Webhooks that wait for their first or next attempt, of all servers');
   const oldestHelp = 'Seconds that the oldest due webhook has been waiting';
   const oldestWebhook = gauge('ces_webhooks_oldest_due_seconds', oldestHelp);
-  const eventsBehind = gauge('ces_webhook_events_behind', 'Events of which no webhooks were made yet, of all servers');
+  const eventsBehind = gauge('ces_webhook_events_behind', 'Events for which no webhooks were made yet, on all servers');
   const backups = gauge('ces_backup_age_seconds', 'Seconds since a backup was last created, and last verified', 'step');
   const readBackups = async (): Promise<void> => {
     for (const { step, age } of await backupAges({ db })) backups.set({ step }, age);

@@ -92,7 +92,7 @@ it('a sandbox answers 500 instead of sending a response that violates the contra
     const url = 'https://files.northwind.example/forms/intake.pdf';
     expectProblem(await call(lenient, target, { token, json: { url } }), 500, 'internal_error');
   } finally {
-    // It rejects after a broken response, which would hide the assertion above.
+    // `close` rejects after a broken response, which would hide the assertion above.
     await lenient.close().catch(() => undefined);
   }
 });

@@ -1,6 +1,6 @@
 import { contract, operations } from '../support/contract.js';
 
-// openapi/completion.js adds what follows from an operation. The served contract must have it in every operation.
+// openapi/completion.js adds parameters, headers and responses to operations. The served contract must have them.
 
 const isSecured = ({ security }: { security: readonly unknown[] }): boolean => security.length > 0;
 const takes = (name: string) => (operation: (typeof operations)[number]) =>
@@ -45,7 +45,7 @@ it('every success of a secured operation forbids caching, and every success of a
   expect(namesWithout('Idempotent-Replayed', (one) => isSuccess(one) && isKeyed(one.operation))).toEqual([]);
 });
 
-it('every conflict of a keyed operation shows the request in progress, which may be retried', () => {
+it('every 409 of an operation with an Idempotency-Key has Retry-After and the example idempotency_in_progress', () => {
   const conflicts = responses.filter(({ operation, status }) => status === 409 && isKeyed(operation));
   for (const { headers, content } of conflicts) {
     expect(headers).toContain('Retry-After');

@@ -23,7 +23,7 @@ it('GET / redirects to the reference page', async () => {
   expect([status, headers.get('Location')]).toEqual([302, '/docs']);
 });
 
-/** Every document that the service serves, and its size as transferred. */
+/** Documents of the service, each with the maximum of bytes that its Brotli form may have. */
 const LIMITS = {
   '/docs': 70_000,
   '/docs/contract.js': 90_000,

@@ -97,7 +97,7 @@ const tokenOnce = oncePerName<string | undefined>();
 const tokenOf = (name: string, ...granted: [readonly Permission[], string[]?]): Promise<string | undefined> =>
   tokenOnce(name, async () => (await newClient(harness, tenantId, ...granted)).token);
 
-/** Fails before the operation, which reads nothing that the other requests of this test do not need. */
+/** Makes the authentication fail: the client of a new token is not cached, and its table is missing. */
 const withoutClients: Provocation = async (operation) => {
   const token = await tokenOf(`not read yet by ${operation.operationId}`, permissions);
   return withoutTable(harness, 'api_client', () => send(operation, { token }));
@@ -253,7 +253,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'addAddendum invalid_state': about(waiting),
   'getCertificate invalid_state': about(waiting),
   version_conflict: sending(() => ({ headers: { 'If-Match': '"0"' } })),
-  // Without Maria, Jane's duplicate.
+  // The reset removes Maria, Jane's duplicate, and the upload adds a document.
   chart_changed: after(() => resetCast(harness, partner).then(() => send(upload)), withBody({})),
   provider_not_licensed: whileChanged(licensed(true), licensed(false), withBody({})),
   'submitReview provider_not_licensed': whileChanged(licensed(true), licensed(false), withPresentChart),

@@ -222,7 +222,7 @@ describe('an idempotency key', () => {
       where: { tenantId, clientId },
       data: { allowedClinicIds: [await newClinic(harness, partner)] },
     });
-    // Until then, servers may use the state of the client that they know.
+    // Until then, servers may use the cached state of the client.
     harness.clock.advance(60);
     expectProblem(await send(asked, key, client), 403, 'insufficient_permission');
   });

@@ -19,7 +19,7 @@ interface Source {
   readonly imports: readonly Import[];
 }
 
-/** What anyone may import: types derived from the contract, contexts, problems. */
+/** Files that every place may import: types derived from the contract, contexts, problems and the like. */
 const leaves = ['contract.ts', 'context.ts', 'problem.ts', 'failures.ts', 'telemetry.ts', 'packageRoot.ts'];
 
 const prisma = 'generated/prisma/client.ts';
@@ -42,14 +42,14 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   cli: ['config.ts', 'runtime', 'domain', 'adapters'],
   'app.ts': ['http', 'operations'],
   http: ['operations', 'domain', 'adapters'],
-  // Callers of the domain like the operations, but by the clock.
+  // Jobs call the domain as operations do, but on a schedule.
   jobs: ['domain', 'adapters'],
   operations: ['domain', 'views'],
-  // Of the adapters, domain sees ports and what errors of the database mean; what they do comes in the context.
+  // Of the adapters, domain imports types and the meaning of database errors; it gets the adapters by its context.
   domain: [prisma, 'adapters'],
   views: ['domain', 'adapters', prisma],
   adapters: ['config.ts', prisma],
-  // What partners get: nothing of the server.
+  // The client for partners imports nothing of the server.
   client: ['generated/client/contract.d.ts', 'generated/client/values.ts'],
   // A partner's page, made of the public API.
   workbench: ['client', 'generated/client/contract.d.ts'],
@@ -78,7 +78,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/sdk-node': ['adapters'],
 };
 
-/** Who may look at the environment: the two programs hand it to config, the client's program has no config, PostgreSQL needs the PATH. */
+/** The readers of process.env: two programs pass it to config.ts, the client's has none, and PostgreSQL needs PATH. */
 const environmentReaders = [
   'src/cli/main.ts',
   'src/client/bin/main.ts',
@@ -120,7 +120,7 @@ function isTypeOnly(clause: ts.ImportClause | undefined): boolean {
 
 function importOf(tree: ts.SourceFile, specifier: ts.Node | undefined, typeOnly: boolean): Import {
   if (!specifier || !ts.isStringLiteral(specifier))
-    throw new Error(`${tree.fileName} imports something that is not a text`);
+    throw new Error(`${tree.fileName} has an import that is not a string literal`);
   const { text } = specifier;
   if (!text.startsWith('.')) return { target: /^(@[^/]+\/)?[^/]+/.exec(text)?.[0] ?? text, typeOnly };
   const { resolvedModule } = ts.resolveModuleName(
@@ -129,7 +129,7 @@ function importOf(tree: ts.SourceFile, specifier: ts.Node | undefined, typeOnly:
     { moduleResolution: ts.ModuleResolutionKind.NodeNext },
     ts.sys,
   );
-  if (!resolvedModule) throw new Error(`${tree.fileName} imports ${text}, which is not there`);
+  if (!resolvedModule) throw new Error(`${tree.fileName} imports ${text}, which does not exist`);
   return { target: relative(root, resolvedModule.resolvedFileName), typeOnly };
 }
 
@@ -138,7 +138,7 @@ function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
   node.forEachChild((child) => walk(child, visit));
 }
 
-/** `src/http/endpoint/errors.ts` → `http`, `src/app.ts` → `app.ts`; of what is not in src, the path. */
+/** `src/http/endpoint/errors.ts` → `http`, `src/app.ts` → `app.ts`; a path outside of src stays as it is. */
 const layerOf = (path: string): string => /^src\/([^/]+)/.exec(path)?.[1] ?? path;
 const isFile = (target: string): boolean => /\.tsx?$/.test(target);
 const within = (places: readonly string[] = [], target: string): boolean =>
@@ -213,7 +213,7 @@ describe('the outside world', () => {
     return found;
   };
 
-  it('reaches the service through config.ts, and only four programs read process.env', () => {
+  it('process.env is read only by the main files of the three programs and by the start of PostgreSQL', () => {
     const readers = sources.filter((source) => uses(source, (text) => text === 'process.env')).map(({ path }) => path);
     expect(readers.sort()).toEqual(environmentReaders);
   });

@@ -112,12 +112,12 @@ function bodyCases(operation: ContractOperation): Case[] {
     target: targetOf(operation),
     json: value,
     mediaType,
-    // A format has a pattern beside it, and is reported instead.
+    // A property may have both a pattern and a format: if both fail, only the format is reported.
     fault: { pointer: place, code: keyword === 'pattern' ? expect.stringMatching(/^(pattern|format)$/) : keyword },
   }));
 }
 
-/** Wrong query parameters and ids in the path; what is not text cannot be sent in a URL. */
+/** Wrong query parameters and ids in the path, without objects and arrays, which cannot be sent in a URL. */
 function parameterCases(operation: ContractOperation): Case[] {
   const inUrl = operation.parameters.filter((parameter) => parameter.in !== 'header');
   return inUrl.flatMap(({ name, schema, example, in: part }) =>

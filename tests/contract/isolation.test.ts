@@ -50,7 +50,7 @@ const namedBy: Readonly<Record<string, keyof typeof unknown | null>> = {
   'getProduct id': 'treatmentId',
   // Deleting or withdrawing them must not break the other cases.
   'deleteWebhookEndpoint endpoint_id': 'spareEndpointId',
-  // The treatments of other encounters cannot change.
+  // Only the treatments of an encounter in the queue can change.
   'updateEncounter encounter_id': 'openEncounterId',
   'withdrawDocument documentId': 'spareDocumentId',
   // tests/operations shows that tenants may use the same e-mail.
@@ -164,7 +164,7 @@ function namingInputs(operation: ContractOperation): string[] {
 function ask(operation: ContractOperation, input: string, value: unknown): Promise<Answer> {
   const [inUrl, inBody]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}];
   const { parameters, operationId } = operation;
-  // Only the own path and no query; targetOf adds examples such as the type of a document.
+  // Use the caller's records in the path, and no query; targetOf adds examples such as the type of a document.
   for (const { name, in: place } of parameters) {
     const record = recordOf(operation, name);
     if (place === 'query') inUrl[name] = undefined;
@@ -175,7 +175,7 @@ function ask(operation: ContractOperation, input: string, value: unknown): Promi
   }
   return call(harness, targetOf(operation, inUrl), {
     token: partner.token,
-    // All requests share it, so that answers can be compared byte for byte.
+    // All requests share one id, so that answers can be compared byte for byte.
     headers: { ...requiredHeaders(operation), 'X-Request-Id': uuid },
     ...(bodySchema(operation) ? { json: inBody } : {}),
   });

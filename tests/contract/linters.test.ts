@@ -8,7 +8,7 @@ import { hasTools, tools } from '../support/tools.js';
 
 const root = fileURLToPath(packageRoot);
 const contract = join(root, 'generated/openapi.json');
-// Without our configuration, which Redocly would find in the folder of the repository.
+// Run the linters elsewhere: Redocly would find our configuration in the folder of the repository.
 const folder = temporaryFolder();
 
 /** What a linter prints; it fails if it finds something. */

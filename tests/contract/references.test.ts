@@ -8,7 +8,7 @@ const read = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
 
 const all = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' }).split('\n');
 
-/** Hand-written texts; applied migrations must not change. */
+/** Hand-written texts, without SQL: applied migrations must not change. */
 const files = all
   .filter((file) => /\.(ts|js|md|yaml|prisma)$|^Makefile$/.test(file))
   .filter((file) => !file.startsWith('generated/') && file !== 'tests/contract/references.test.ts');

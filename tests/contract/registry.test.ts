@@ -100,7 +100,7 @@ describe('codes', () => {
     expect(vocabulary('OAuthError', 'error')).toEqual(Object.keys(oauthStatuses).sort());
   });
 
-  it('each have a section in the guide, with the texts that the service sends', async () => {
+  it('each have a section in the guide, with the status that the service sends', async () => {
     const guide = await readGuide();
     const described = [...guide.matchAll(/^### (\w+)\n\n\*\*(\d+) \S/gm)].map(([, code, status]) => [code, status]);
     const known = Object.entries(problems).map(([code, { status }]) => [code, String(status)]);

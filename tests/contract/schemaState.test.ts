@@ -25,12 +25,12 @@ describe('checkSchema', () => {
 
   it.each([
     [
-      'a later migration, and demands a later generation',
+      'a later migration that demands a later generation',
       `${laterMigration};
       CREATE OR REPLACE FUNCTION oldest_generation() RETURNS INTEGER LANGUAGE sql AS 'SELECT ${GENERATION + 1}'`,
       [unknown, needs],
     ],
-    ['a later migration, and no generation', `${laterMigration}; DROP FUNCTION oldest_generation`, [unknown]],
+    ['a later migration without oldest_generation()', `${laterMigration}; DROP FUNCTION oldest_generation`, [unknown]],
     [
       'a later migration that never finished',
       `${laterMigration}; UPDATE _prisma_migrations SET finished_at = NULL WHERE id = '1'`,

@@ -4,10 +4,10 @@ import { Prisma } from '../../generated/prisma/client.js';
 import { tableOf } from '../../src/domain/transactions/bulkSql.js';
 import { floorOf, floors, roomOf } from '../support/floors.js';
 
-/** The models of each room, which alone writes their rows, apart from rooms above it and from decisions. */
+/** The models of each room. Only it and rooms above name their tables, apart from reads of a patient's record. */
 const rooms: Readonly<Record<string, readonly Prisma.ModelName[]>> = {
   sandbox: [],
-  // Only src/adapters/jobs names JobRun: no room but those of jobs may.
+  // Only src/adapters/jobs uses JobRun, but every model needs a room.
   sweeps: ['JobRun'],
   documents: ['Document'],
   reviews: [],
@@ -36,9 +36,9 @@ const rooms: Readonly<Record<string, readonly Prisma.ModelName[]>> = {
     'RefState',
   ],
   events: [],
-  // API clients are limited to clinics.
+  // Clinics belong here because API clients are limited to some of them.
   access: ['Tenant', 'ApiClient', 'ApiClientSecret', 'Clinic', 'ClinicLocation', 'SigningKey'],
-  // What the last statement of any transaction writes.
+  // The last statement of a transaction writes these.
   transactions: ['Event', 'EventCounter', 'AuditCounter', 'AuditEvent', 'IdempotencyKey'],
 };
 

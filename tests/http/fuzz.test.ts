@@ -45,7 +45,7 @@ interface Limits extends Schema {
   readonly maxLength?: number;
 }
 
-/** Values of a schema. Ids, URLs and what is not simple are those of the example, so that requests reach records. */
+/** Values of a schema. Ids, URLs and complex values are those of the example, so that requests reach records. */
 function valuesOf(schema: Limits, example: unknown): fc.Arbitrary<unknown> {
   const { format = '', pattern, maximum = 2 ** 31, minimum = 0, maxLength = 100 } = schema;
   const [type] = [schema.type].flat();
@@ -62,7 +62,7 @@ function valuesOf(schema: Limits, example: unknown): fc.Arbitrary<unknown> {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Some members of an object, with values of their schemas or, if it is to be broken, with any value or none. */
+/** Some members of an object, with values of their schemas or, if the object is to be broken, with any value or none. */
 function changesOf(
   properties: Readonly<Record<string, Schema>>,
   example: Values,

@@ -80,7 +80,7 @@ describe('the target of a redirect', () => {
     ...words(`file:///etc/passwd ftp://files.example.com/ https://user:secret@files.example.com/ javascript:alert(1)
       https:// https://[fe80::1%25x]/`),
     `/${'a'.repeat(2048)}`,
-  ])('is reported as document_url_forbidden, not document_url_invalid, if it is unusable: %s', (location) => {
+  ])('is rejected if it is malformed, too long, not http(s) or has credentials: %s', (location) => {
     expect(parseRedirect(location, from)).toBeNull();
   });
 });

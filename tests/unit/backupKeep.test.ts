@@ -36,7 +36,7 @@ function memoryStore() {
 }
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-/** A backup with a dump of its own, one document that all have, and one of its month. */
+/** A backup with its own dump, a document that all backups share, and one that the backups of its month share. */
 function backupOf(takenAt: string): Manifest {
   const objects = ['all', takenAt.slice(0, 7)].map((key) => ({ key, contentType: '', sha256: sha256(key) }));
   const dump = { file: `database-${randomUUID()}.dump`, sha256: sha256(takenAt) };
@@ -87,7 +87,7 @@ it('backup create --keep keeps the backups of its rule through a year, and delet
   expect(new Set([...files.keys()].filter((name) => !name.startsWith('manifest-')))).toEqual(named);
 });
 
-it('backup create --keep keeps old backups while no newer ones are made, and another backup removes none of them', async () => {
+it('backup create --keep keeps old backups while no newer ones are made, and a backup without --keep removes none of them', async () => {
   const { files, store } = memoryStore();
   for (const day of [0, 1, 2, 100]) await backUpAt(store, day);
   const kept = keptIn(files);

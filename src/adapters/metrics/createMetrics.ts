@@ -39,7 +39,7 @@ export function createMetrics() {
       registers,
     }),
     failedLogins: counter('ces_failed_logins_total', 'Token requests with wrong credentials'),
-    events: counter('ces_events_written_total', 'Events written by type', 'type'),
+    events: counter('ces_events_written_total', 'Events written, by type', 'type'),
     lostLogLines: counter('ces_log_lines_lost_total', 'Lines of the log that standard output did not take'),
     auditBatches: counter('ces_audit_batches_total', 'Batches of audit records by outcome', 'outcome'),
     jobRuns: counter('ces_job_runs_total', 'Runs of jobs by outcome', 'job', 'outcome'),
