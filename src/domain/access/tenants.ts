@@ -37,7 +37,7 @@ export async function createTenant(
 
 /** The settings that operators may change; undefined = unchanged. */
 interface TenantSettings {
-  /** Whether claims, reviews, addenda and revocations require a licensed provider. */
+  /** Whether claims and approvals require a licensed provider, addenda and revocations a registered one. */
   readonly requireLicensedProvider?: boolean | undefined;
   /** The minimum age, in years, for treatments that have none of their own. */
   readonly minimumAge?: number | undefined;

@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 
-/** Reads an instant, cut to milliseconds: Temporal reads only nine decimals. A leap second is the one before it. */
+/** Reads an instant, cut to milliseconds: Temporal reads only nine decimals. A leap second is read as the one before. */
 export function instantOf(text: string): Date {
   return new Date(Temporal.Instant.from(text.replace(/(\.\d{3})\d+/, '$1')).epochMilliseconds);
 }

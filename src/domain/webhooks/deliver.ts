@@ -182,7 +182,6 @@ async function record(
   const now = context.now();
   const isSuccess = outcomes.some(({ status }) => status === 'delivered');
   const isFailure = outcomes.some(({ status }) => status !== 'delivered');
-  // A failure long after the previous one begins a new period of failure.
   const isAnew = now.getTime() - (endpoint.lastFailureAt?.getTime() ?? 0) > LONGEST_SILENCE_MS;
   const failingSince = isSuccess || !isFailure ? null : isAnew ? now : (endpoint.failingSince ?? now);
   const isGone = outcomes.some(({ attempt: { httpStatus } }) => httpStatus === 410);

@@ -8,7 +8,7 @@ const { harness, observer } = await openObservedHarness();
 const partner = await newPartner(harness);
 const patientId = await newPatient(harness, partner);
 
-/** A read, a refusal, a token, and a change. */
+/** A read, an invalid request, a token request and a change. */
 function requests(): Promise<Answer[]> {
   const { token } = partner;
   return Promise.all([

@@ -23,7 +23,7 @@ import {
 } from '../../support/reviews.js';
 import { fulfil } from '../../support/shipments.js';
 
-/** Part of every text that the requests send. */
+/** Part of every free text that the requests send, except reference and visitUrl. */
 const MARK = 'zqx';
 const text = (rest: string): string => `${MARK} ${rest}`;
 
@@ -154,7 +154,7 @@ describe('the data of an event', () => {
     }
   });
 
-  it('contains none of the text that requests sent, except the reference', () => {
+  it('contains none of the free text that requests sent, except reference and visitUrl', () => {
     expect(JSON.stringify(events)).not.toContain(MARK);
     const names = new Set(events.flatMap((event) => Object.keys(event)));
     expect([...names].sort()).toEqual(['data', 'id', 'timestamp', 'type']);
