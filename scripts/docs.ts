@@ -51,8 +51,8 @@ const COMMON_HEADERS = new Set([
 
 /**
  * Rewrites what Redoc would show badly: open vocabularies (as raw JSON), open schemas (with an additional member), and
- * regular expressions, which descriptions explain anyway. Removes the common headers of responses, and lists of headers that are
- * empty then.
+ * regular expressions, which descriptions explain anyway. Removes the common headers of responses, and lists of headers that
+ * become empty.
  */
 const shown = (name: string, value: unknown): unknown => {
   if (name === 'unevaluatedProperties' || name === 'pattern' || COMMON_HEADERS.has(name)) return undefined;
@@ -99,7 +99,7 @@ Object.assign(contract, { externalDocs: undefined });
 
 const changes = await readFile(join(root, 'openapi/CHANGELOG.md'), 'utf8');
 const guide = await readGuide();
-// As headings, the kinds of changes would share one link across all versions.
+// Make the kinds of changes bold text: as headings, they would have the same link in every version.
 contract.info.description = `${withDiagrams(guide)}\n\n${changes.replaceAll(/^### (.*)$/gm, '**$1**')}`;
 // Redoc's menu knows only links with a slash after the hash.
 await writeFile(source, JSON.stringify(contract).replaceAll('](#section/', '](#/section/'));

@@ -32,8 +32,8 @@ const writeBundle = async (output: string, ...flags: string[]): Promise<void> =>
 };
 
 /**
- * The type of a vocabulary in the service. Partners must accept new values, but for the compiler the known ones are
- * all. One with examples stays a string, because tenants choose its values.
+ * The type of a vocabulary in the service. Partners must accept new values, but the service sends only the known ones. A
+ * vocabulary with examples stays a string, because tenants choose its values.
  */
 const vocabularyType = (schema: object, ...others: readonly ts.TypeNode[]): ts.TypeNode | undefined => {
   if ('examples' in schema) return undefined;
@@ -253,7 +253,7 @@ variables that have no effect (\`S3_BUCKET\` with the file store).
 |---|---|---|---|
 `;
 
-/** Writes status, title and detail of each problem for the service. Other examples of a code have none of their own. */
+/** Writes status, title and detail of each problem for the service, without examples such as `validation_failed.head`. */
 const writeProblems = async (input: string, output: string): Promise<void> => {
   const rows = parse(await readFile(join(root, input), 'utf8')) as Record<string, object>;
   const codes = Object.entries(rows).filter(([name]) => !name.includes('.'));

@@ -63,7 +63,10 @@ export function licenseFaults(lockFile: LockFile): string[] {
       .some((alternative) => allowed.includes(alternative));
   return [...licensesOf(lockFile)]
     .filter(([name, license]) => !(name in reviewed) && !isAllowed(license))
-    .map(([name, license]) => `${name}: the license ${license} is not on the list of scripts/licenses.ts`);
+    .map(
+      ([name, license]) =>
+        `${name}: the license ${license} is not on the list of scripts/licenses.ts: review it and add it there, or remove the package`,
+    );
 }
 
 /** Reads the lock file of this repository. */

@@ -3,11 +3,11 @@ import { schemaDiff } from './schemaEngine.js';
 import { configuredDatabase } from '../src/runtime/configuredDatabase.js';
 import { readConfig } from '../src/config.js';
 
-const usage = `Usage: npx tsx scripts/migrationSql.ts           print the SQL that makes all of schema.prisma
-       npx tsx scripts/migrationSql.ts OLD_FILE  print the SQL from an older schema.prisma to the present one, to begin
-                                                 prisma/migrations/<time>_<name>/migration.sql with; for example
-                                                 git show HEAD:prisma/schema.prisma > /tmp/old.prisma
-Prisma's engine wants a database, but does not look into it: DATABASE_URL's, or the embedded one in DATA_DIR.`;
+const usage = `Usage: npx tsx scripts/migrationSql.ts           print the SQL that creates all of schema.prisma
+       npx tsx scripts/migrationSql.ts OLD_FILE  print the SQL from an older schema.prisma to the current one, with
+                                                 which to begin prisma/migrations/<time>_<name>/migration.sql;
+                                                 git show HEAD:prisma/schema.prisma > OLD_FILE writes the older one
+Prisma's engine connects to DATABASE_URL, or to the embedded database in DATA_DIR, but neither reads nor changes it.`;
 
 const tell = (message: string): void => void process.stderr.write(`${message}\n`);
 

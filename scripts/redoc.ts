@@ -34,7 +34,7 @@ function withoutSearch(rendered: string): string {
   return before + after;
 }
 
-/** Changes of Redoc's script: each text is replaced with the other one. */
+/** Changes of Redoc's script: each key is replaced with its value. */
 const CHANGES = {
   // The prerendered menu marks its first item as active: if the address names another one, render from scratch.
   'if(r.childElementCount===0){': 'if(location.hash){',

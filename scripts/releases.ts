@@ -46,7 +46,7 @@ const checksumOf = async (root: string, file: string): Promise<string | undefine
   return content && createHash('sha256').update(content).digest('hex');
 };
 
-/** The versions of which the manifest has the contract. */
+/** The versions whose contract is in the manifest. */
 export async function releasedVersions(root: string): Promise<string[]> {
   const records = Object.keys(await readManifest(root)).filter((file) => file.startsWith(`${RECORDS}/`));
   return records.map((file) => file.slice(RECORDS.length + 1, -'.json'.length));
@@ -81,7 +81,9 @@ export async function breakingChanges(root: string): Promise<string[]> {
   const names = allowed.map(nameOf);
   return [
     ...[...changes].filter(([name]) => !names.includes(name)).map(([name, message]) => `${name}: ${message}`),
-    ...names.filter((name) => !changes.has(name)).map((name) => `${ALLOWED} allows what no contract does: ${name}`),
+    ...names
+      .filter((name) => !changes.has(name))
+      .map((name) => `${ALLOWED} allows a change that the contract does not make: remove ${name}`),
   ];
 }
 

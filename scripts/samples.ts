@@ -58,7 +58,7 @@ export function sampleRequest(method: string, path: string, operation: SampledOp
   return { isPublic, text: body === undefined ? text : `${text}\n\n${body}` };
 }
 
-/** Parameters that samples omit: cursors come from an earlier response, and requested failures are no first step. */
+/** Parameters that samples omit: cursors come from an earlier response, and a first request should not fail. */
 const leftOut = ['after', 'cursor', 'Sandbox-Behavior'];
 const FORM = 'application/x-www-form-urlencoded';
 

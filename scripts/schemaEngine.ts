@@ -6,7 +6,7 @@ import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { openPool } from '../src/adapters/database/openPool.js';
 import { packageRoot } from '../src/packageRoot.js';
 
-// Declared here, because neither @types/node 20 nor a lib without the DOM does so, although Node has it.
+// Node has WebAssembly, but neither @types/node 20 nor TypeScript's lib without the DOM declares it.
 declare const WebAssembly: {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 };

@@ -10,7 +10,7 @@ export async function writePage(name: string, text: string): Promise<void> {
   const file = join(folder, name);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, text);
-  // The default, 11, saves 2 percent and takes twice as long.
+  // The default quality, 11, saves another 2 percent and takes twice as long.
   const level = { params: { [constants.BROTLI_PARAM_QUALITY]: 10 } };
   await writeFile(`${file}.br`, await promisify(brotliCompress)(text, level));
   await writeFile(`${file}.gz`, await promisify(gzip)(text, { level: constants.Z_BEST_COMPRESSION }));

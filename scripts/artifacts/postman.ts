@@ -31,7 +31,7 @@ export function postmanCollection(contract: Contract, workflows: readonly Workfl
 }
 
 const USE = [
-  "Set `clientId` and `clientSecret` to the credentials of a sandbox's API client of a partner, and",
+  "Set `clientId` and `clientSecret` to the credentials of a partner's API client in a sandbox, and",
   `${ROLES.map((role) => `\`${role}Id\``).join(', ')} with their secrets to those of the other kinds of API clients.`,
   'The collection obtains tokens. It runs from top to bottom, and resets the sandbox near its end.',
 ].join(' ');
@@ -72,8 +72,8 @@ function workflowFolder({ summary, description, steps }: Workflow, operations: r
 
 function stepItem(step: Step, operations: readonly Placed[]): object {
   const operation = operations.find(({ operationId }) => operationId === step.operationId);
-  if (!operation) throw new Error(`no operation ${step.operationId}`);
-  // Omit the header, because the collection adds the token to all requests.
+  if (!operation) throw new Error(`The contract lacks the operation ${step.operationId} of openapi/arazzo.yaml.`);
+  // Omit the header Authorization, because the collection adds the token to all requests.
   const given = (step.parameters ?? []).filter(({ name }) => name !== 'Authorization');
   const sent = given.map(({ name, in: place, value }) => ({ name, in: place, value: postmanValue(value) }));
   return {

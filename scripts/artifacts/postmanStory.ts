@@ -12,15 +12,15 @@ export function roleOf({ operationId, security }: Pick<Placed, 'operationId' | '
     return sets.length === 0 || sets.some((scopes) => scopes.every((scope) => granted.includes(scope)));
   };
   const role = (Object.keys(presets) as Preset[]).find(mayCall);
-  if (!role) throw new Error(`no kind of API client may call ${operationId}`);
+  if (!role) throw new Error(`No preset may call ${operationId}: add its permission in domain/access/permissions.ts.`);
   return role;
 }
 
 /** Requests that come last in their folder, in an order that differs from the contract's so that they succeed. */
 const ORDERS: Readonly<Record<string, readonly string[]>> = {
   Orders: ['recordPayment', 'refundPayment', 'cancelOrder', 'setShipTo', 'recordFulfilment', 'getDispensing'],
-  // Claim twice, because both releasing and requesting information end a claim. A revocation changes the chart, and the
-  // review ends the approvals that could be revoked.
+  // Claim twice, because both releasing and requesting information end a claim. Revoke before getChart, because a
+  // revocation changes the chart's version, and before submitReview, which ends the approvals that could be revoked.
   Reviews: [
     ...['claimEncounter', 'releaseEncounter', 'claimEncounter', 'revokeApprovals', 'getChart'],
     ...['requestInformation', 'submitReview', 'addAddendum'],

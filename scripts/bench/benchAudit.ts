@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Query, Sample } from './operations.js';
 
-/** Takes positions of a counter of a tenant; `start` is the one before. */
+/** Takes positions from a tenant's counter; `start` is the position before the first taken one. */
 const countOf = (counter: string, tenant: string, count: string): string => `${counter} AS (
     INSERT INTO ${counter} AS c (tenant_id, position) VALUES (${tenant}, ${count})
     ON CONFLICT (tenant_id) DO UPDATE SET position = c.position + ${count} RETURNING position - ${count} AS start
@@ -15,7 +15,7 @@ const auditOf = (
   SELECT start + n, now(), ${tenant}, 'ces_bench', 'bench', 'patient', 200, gen_random_uuid(), '127.0.0.1', 'success'
   FROM audit_counter, ${numbers} AS number (n)`;
 
-/** Creates the audit of reads: a statement for all reads of a tenant in a turn of the event loop, for which each read waits. */
+/** Creates the audit of reads: one statement for all reads of a tenant in a turn of the event loop. Each read waits for it. */
 export function readRecorder(query: Query): (sample: Sample) => Promise<unknown> {
   let waiting: string[] = [];
   let written: Promise<unknown> | undefined;

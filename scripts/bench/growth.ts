@@ -1,9 +1,9 @@
 /**
  * `make bench-growth`: measures lists, searches, look-ups and sweeps in a tenant with 1,000, 100,000 and 1,000,000 rows
  * of everything (GROWTH_ROWS=1000,100000 for less), as the median of GROWTH_RUNS runs (default 15) in a temporary
- * embedded database, and full reads of tables. A page of a catalog may take 350 ms. Writes
- * scripts/bench/RESULTS-growth.md. Arguments
- * (`make bench-growth ARGS='"renewals, ten"'`) select operations, whose figures are only printed.
+ * embedded database, and names the tables that PostgreSQL read in full. A page of a catalog may take 350 ms. Writes
+ * scripts/bench/RESULTS-growth.md. Arguments (`make bench-growth ARGS='"renewals, ten"'`) select operations, whose
+ * figures are only printed.
  */
 import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
@@ -93,7 +93,7 @@ const client = new Client({ connectionString: database.url });
 await client.connect();
 const { url } = database;
 const tenantOf = (rows: number): string => `rows-${rows}`;
-// Fill all tenants before measuring, because sweeps and purges visit every tenant.
+// Create all tenants before measuring, so that sweeps and purges visit equally many at each size.
 await client.query(
   `INSERT INTO tenant (id, name, mode, created_at, updated_at) SELECT id, id, 'live', now(), now() FROM unnest($1::text[]) id`,
   [SIZES.map(tenantOf)],
@@ -126,8 +126,8 @@ const table = [...figures].map(([name, of]) => {
 });
 const results = `# What growth costs
 
-Medians of ${RUNS} runs of the domain's code, without HTTP. A tenant has so many clinics, products,
-patients, encounters, keys and events; the tenants before it are in the same database. A page of clinics or products, which
+Medians of ${RUNS} runs of the domain's code, without HTTP. Each tenant has as many clinics, products,
+patients, encounters, keys and events as its column says; the smaller tenants are in the same database. A page of clinics or products, which
 is counted, may take 350 ms; a page by cursor, a look-up or a sweep does not grow. Written by \`make bench-growth\`.
 
 ${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}

@@ -33,7 +33,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
   const renewals = { expiring_before: '2100-01-01', limit: 10 };
   const cursor = Buffer.from(`${createdAt.toISOString()} ${encounterNo}`).toString('base64url');
   const half = Buffer.from(`${caller.tenantId} ${rows / 2}`).toString('base64url');
-  // Read a page in the middle, too: it costs most, because it is far from both ends.
+  // Read pages at several depths, because an OFFSET costs more, the more rows it skips.
   const pages = [
     ['first page', 1],
     ['a quarter in', Math.ceil(rows / 400) - 1],

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** SQL for realistic names: few words, each one of some hundred syllables; every tenth name has a number. */
+/** SQL for names of three words: one that few names share, one of 997, and the kind. */
 const name = (
   kind: string,
 ): string => `initcap(translate(substr(md5('${kind}' || n), 1, 6), '0123456789', 'ghijklmnop'))
@@ -9,9 +9,9 @@ const at = `timestamptz '2026-01-01' + n * interval '10 seconds'`;
 
 /**
  * Fills an empty tenant with `rows` clinics, products, patients, encounters with an item, a treatment and an order,
- * keys and events, with one statement per table. Each patient has two encounters, at one of up to 997 clinics; one in a
- * hundred waits for review. Most approvals have expired and were announced; those in the window of gfe.expiring were
- * announced, too.
+ * keys and events, with one statement per table. Half of the patients have two encounters each, at one of up to 997
+ * clinics; one encounter in a hundred waits for review. Half of the approvals have expired, which was announced; those that
+ * expire soon were announced by gfe.expiring.
  */
 export async function seedTenant(client: Client, tenantId: string, rows: number): Promise<void> {
   const one = (statement: string): Promise<unknown> =>

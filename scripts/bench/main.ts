@@ -1,8 +1,8 @@
 /**
  * `make bench`: measures the service's CPU time per request, relative to a plain node:http server with named statements
  * that does the same work on the same database. Both servers run in turn, and the median of their ratios counts,
- * because a busy or slow machine affects both alike. It is measured in the same way against Fastify with Prisma
- * (fastify/main.ts). BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300).
+ * because a busy or slow machine affects both alike. The service is measured likewise against Fastify with Prisma
+ * (fastify/main.ts). Sends BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300).
  * Writes scripts/bench/RESULTS.md. Arguments (`make bench ARGS='"POST /clients"'`) select operations, whose figures are
  * only printed. `--check` is CI's short form: it fails if a ratio exceeds {@link TOLERANCE} times the recorded one in
  * each of {@link ATTEMPTS} measurements. `--profile` also writes the service's CPU profile to .data/profiles.
@@ -32,7 +32,7 @@ const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? (isCheck ? 4 : 9));
 const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? (isCheck ? 120 : 300));
 /** Factor by which a check's ratio may exceed the recorded one; noise of a busy machine stays below it. */
 const TOLERANCE = 1.5;
-/** Maximum of measurements in a check; an excess that is only noise does not appear in all of them. */
+/** Maximum number of measurements in a check; an excess that is only noise does not appear in all of them. */
 const ATTEMPTS = 10;
 const measured = operations.filter(({ name }) => named.length === 0 || named.includes(name));
 const RESULTS = new URL('RESULTS.md', import.meta.url);

@@ -124,7 +124,7 @@ describe('the contract', () => {
   it('must make every change that the list of allowed changes states', async () => {
     const { path, write } = await newRepository();
     await write(allowed, [{ ...removed, reason: 'It never worked.' }]);
-    const unused = `${allowed} allows what no contract does: 1.0.0: path-removed at #/paths/~1clinics`;
+    const unused = `${allowed} allows a change that the contract does not make: remove 1.0.0: path-removed at #/paths/~1clinics`;
     expect(await breakingChanges(path)).toEqual([unused]);
   }, 60_000);
 });
