@@ -4,7 +4,7 @@ import { isAnswer, TIMEOUT_MS, type Attempt } from './history.js';
 import { randomOf } from './random.js';
 import type { World } from './world.js';
 
-/** What callers saw of a fault. */
+/** The observations of callers during a fault. */
 export interface Row {
   readonly name: string;
   readonly cells: readonly (string | number)[];

@@ -8,7 +8,7 @@ export interface Planted {
   readonly where: string;
   /** The text that occurs once in the file, white space aside, and what replaces it. */
   readonly break: readonly [string, string];
-  /** Who must notice: the auditor, or one of the tests at these paths (parts of them, and as few as possible). */
+  /** The auditor, or the test files of which one must notice the fault: parts of their paths, as few as possible. */
   readonly noticedBy: string | readonly string[];
 }
 
@@ -25,7 +25,7 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     break: ['if (!isExpected(state.version))', 'if (false)'],
   },
   {
-    name: 'claim of another provider',
+    name: 'claim that another provider can use',
     where: 'domain/encounters/states.ts',
     break: [
       "return isOfClient && encounter.reviewerRef === reviewerRef ? 'claimant' : 'provider';",
@@ -33,7 +33,7 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     ],
   },
   {
-    name: 'provider without a license',
+    name: 'unknown provider where licenses are required',
     where: 'domain/providers/licenses.ts',
     break: [
       'if (!isLicenseRequired || (provider && isLicensed(',
@@ -49,12 +49,12 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     ],
   },
   {
-    name: 'skipped event of a change',
+    name: 'change without its event',
     where: 'domain/encounters/update.ts',
     break: ["events: [announced(rescheduled, 'encounter.rescheduled')]", 'events: []'],
   },
   {
-    name: 'event told twice',
+    name: 'event recorded twice',
     where: 'domain/transactions/changes.ts',
     break: [
       'told.push(...events.map(',
@@ -70,7 +70,7 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     ],
   },
   {
-    name: 'event with amounts of before',
+    name: 'event with the amounts before the payment',
     where: 'domain/orders/payments.ts',
     break: [
       "paid.orderStatus === 'paid' ? 'order.paid' : 'order.updated', paid)",
@@ -122,7 +122,7 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     break: ['if (!received.isZero() && paidAmt.isZero())', 'if (paidAmt.lessThan(received))'],
   },
   {
-    name: 'order of what was denied',
+    name: 'order with a denied treatment',
     where: 'domain/reviews/review.ts',
     break: ["return item && treatment.decision === 'approved' ?", 'return item ?'],
   },
@@ -132,7 +132,7 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     break: ['const dueLines = open.filter(({ holdAt }) => holdAt === null);', 'const dueLines = open;'],
   },
   {
-    name: 'held line that goes on',
+    name: 'held line that can be shipped',
     where: 'domain/orders/fulfilments.ts',
     break: ["stopped.length > 0 && status !== 'cancelled'", "stopped.length > 0 && status === 'delivered'"],
   },
@@ -184,7 +184,7 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     break: ['audit.isCommitted = !isReplay;', 'audit.isCommitted = true;'],
   },
   {
-    name: 'webhook that counts as delivered',
+    name: 'failed webhook that counts as delivered',
     where: 'domain/webhooks/deliver.ts',
     break: ['status !== null && status >= 200 && status < 300;', 'status !== null && status >= 200;'],
   },
@@ -197,7 +197,7 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     ],
   },
   {
-    name: 'withdrawal with another reason',
+    name: 'second withdrawal with another reason',
     where: 'domain/documents/documents.ts',
     break: [
       'if (document.withdrawalReason === reason) return document;',

@@ -21,7 +21,7 @@ export const plantedForTests: readonly Planted[] = [
     noticedBy: 'contract/exampleErrors.test',
   },
   {
-    name: 'token of another type',
+    name: 'token of another type that is accepted',
     where: 'adapters/tokens/tokens.ts',
     break: ['header?.typ !== headerTypes[kind]', 'header === undefined'],
     noticedBy: 'access/tokens.test',
@@ -45,7 +45,7 @@ export const plantedForTests: readonly Planted[] = [
     noticedBy: '/signingKeys.test',
   },
   {
-    name: 'failed request that leaves something behind',
+    name: 'failed request that leaves changes behind',
     where: 'adapters/database/statements.ts',
     break: ["begun = connection.query('BEGIN');", 'begun = Promise.resolve();'],
     noticedBy: '/hotStatements.test',
@@ -72,7 +72,7 @@ export const plantedForTests: readonly Planted[] = [
     noticedBy: '/encounterDeadlines.test',
   },
   {
-    name: 'e-mail in another case',
+    name: 'e-mail that is not found in another case',
     where: 'domain/patients/patients.ts',
     break: ['=> email.toLowerCase()', '=> email'],
     noticedBy: '/findPatients.test',
@@ -84,13 +84,13 @@ export const plantedForTests: readonly Planted[] = [
     noticedBy: '/search.test',
   },
   {
-    name: 'local time that the clocks skip',
+    name: 'accepted local time that the clocks skip',
     where: 'domain/encounters/schedule.ts',
     break: ['!resolved.toPlainDateTime().equals(wall)', 'false'],
     noticedBy: '/schedule.test',
   },
   {
-    name: 'catalog import that breaks off halfway',
+    name: 'failed catalog import that keeps some rows',
     where: 'domain/catalog/import/importCatalog.ts',
     break: [
       'return inTransaction(context, (transaction) => writeCatalog(transaction,',
@@ -99,13 +99,13 @@ export const plantedForTests: readonly Planted[] = [
     noticedBy: 'catalog/catalog.test',
   },
   {
-    name: 'type of a document by its header',
+    name: 'type of a document that its header decides',
     where: 'domain/documents/fileRules.ts',
     break: ['allowed === evidence.sniffedType', 'allowed === (evidence.declaredType ?? evidence.sniffedType)'],
     noticedBy: '/documentFiles.test',
   },
   {
-    name: 'name with a public and a private address',
+    name: 'fetch from a name that also has a private address',
     where: 'adapters/download/guardedRequest.ts',
     break: ['addresses.every((', 'addresses.some(('],
     noticedBy: '/downloadForbidden.test',
@@ -141,19 +141,19 @@ export const plantedForTests: readonly Planted[] = [
     noticedBy: 'http/privacy.test',
   },
   {
-    name: 'body above 256 KiB',
+    name: 'accepted body above 256 KiB',
     where: 'http/endpoint/body.ts',
     break: ['BODY_LIMIT = 256 * 1024', 'BODY_LIMIT = 512 * 1024'],
     noticedBy: '/hostileBodies.test',
   },
   {
-    name: 'request that arrives slowly',
+    name: 'slow request that is not cut',
     where: 'http/listener/server.ts',
     break: ['requestTimeout: 15_000', 'requestTimeout: 150_000'],
     noticedBy: '/slowConnections.test',
   },
   {
-    name: 'response to a sandbox that breaks the contract',
+    name: 'unchecked response to a sandbox',
     where: 'http/endpoint/backend.ts',
     break: ["else if (authenticated?.caller.tenantMode === 'sandbox') endpoint.checkResponse(sampled(result));", ''],
     noticedBy: ['/privacy.test', '/answers.test'],
@@ -165,7 +165,7 @@ export const plantedForTests: readonly Planted[] = [
     noticedBy: '/hotStatements.test',
   },
   {
-    name: 'failed work in a savepoint that stays',
+    name: 'failed work in a savepoint that is kept',
     where: 'adapters/database/statements.ts',
     break: ['ROLLBACK TO SAVEPOINT inner_work', 'RELEASE SAVEPOINT inner_work'],
     noticedBy: '/hotStatements.test',
@@ -177,7 +177,7 @@ export const plantedForTests: readonly Planted[] = [
     noticedBy: '/createEncounter.test',
   },
   {
-    name: 'order with refunds for payments',
+    name: 'order that shows refunds as payments',
     where: 'domain/orders/orders.ts',
     break: ['payments: paymentsOf(order.id)', 'payments: refundsOf(order.id) as never'],
     noticedBy: '/recordPayment.test',

@@ -19,7 +19,7 @@ import type { Cluster } from './cluster.js';
 import type { Tenant } from './tenants.js';
 import { openHistory, type History } from './history.js';
 
-/** The running service on a database of its own, and everything around it that can fail. */
+/** The running service on a separate database, and everything around it that can fail. */
 export interface World {
   readonly cluster: Cluster;
   readonly tenants: readonly Tenant[];

@@ -110,7 +110,7 @@ describe('the jobs of several processes', () => {
     expect(runs).toBe(6);
   });
 
-  it('are taken over within 30 seconds when a process dies during a job, and not before', async () => {
+  it('are taken over from a process that died during a job once its lease of 30 seconds has ended, and not before', async () => {
     const { job, runs, begun, proceed } = heldJob('orphan');
     const proxy = await startProxy(database.serviceUrl);
     start([job], proxy.url);
