@@ -51,7 +51,7 @@ describe('getEncounterStatus 200', () => {
 });
 
 describe('getEncounterStatus 400', () => {
-  it('answers identifier_mismatch alike to identifiers of two encounters, known or not (R-245)', async () => {
+  it('answers identifier_mismatch with one text for identifiers of two encounters, whether both exist or not (R-245)', async () => {
     const foreign = await newEncounter(harness, await newPartner(harness));
     const { encounter_id } = ordered;
     const answers: Answer[] = [];

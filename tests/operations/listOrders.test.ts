@@ -71,7 +71,7 @@ describe('listOrders 200', () => {
     expect(numbersOf(await list('', await newPartner(harness)))).toEqual([]);
   });
 
-  it('filters by the last change and by the fulfilment of a line, each order once, together with pharmacy and status', async () => {
+  it('filters by the last change and by the fulfilment of a line, also with other filters, and lists each order once', async () => {
     const owner = await newPartner(harness);
     const treatmentIds = [await newProduct(harness, owner), await newProduct(harness, owner)];
     const orders: string[] = [];

@@ -30,7 +30,7 @@ describe('the limits of a treatment in createEncounter', () => {
   };
 
   it.each<[string, number, object, ProductChanges]>([
-    ['the product, before its category', 1, { minAge: 30 }, { minAge: 1 }],
+    ['the product, which precedes its category', 1, { minAge: 30 }, { minAge: 1 }],
     ['the category, if the product has none', 30, { minAge: 30 }, {}],
     ['the tenant, if neither has one', 18, {}, {}],
   ])('include the minimum age of %s: %i years', async (_source, minAge, ofCategory, ofProduct) => {

@@ -76,7 +76,7 @@ it('getChart shows possible duplicates to a client of another clinic, too', asyn
   expect(possibleDuplicates).toMatchObject([{ user_id: other, denials: [{ encounter_id }] }]);
 });
 
-it('getChart records each possible duplicate that it shows in the audit, but only if it shows the chart', async () => {
+it('the audit row of getChart names each possible duplicate that the chart shows, and none if the chart is refused', async () => {
   const same = person('Audited');
   const patientId = await newPatient(harness, partner, same);
   const others = [await newPatient(harness, partner, same), await newPatient(harness, partner, same)];
