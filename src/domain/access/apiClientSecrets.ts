@@ -9,7 +9,7 @@ type SecretSummary = Pick<ApiClientSecret, 'id' | 'hint' | 'createdAt' | 'expire
 /** An API client with its {@link secrets}. */
 export type ApiClientWithSecrets = ApiClient & { readonly secrets: readonly SecretSummary[] };
 
-/** Two secrets can be valid during a changeover (R-05). */
+/** Maximum of valid secrets of a client: a rotation needs two (R-05). */
 const ACTIVE_LIMIT = 2;
 
 /** A new secret, 32 random bytes after a prefix that names the environment (R-05), and the row with its hash. */

@@ -21,7 +21,7 @@ export const permissions = [
   'sandbox:simulate',
 ] as const satisfies readonly Permission[];
 
-/** The permissions of each kind of API client. A partner's client of a sandbox may also simulate reviews. */
+/** The permissions of each kind of API client. In a sandbox, a partner's client may also simulate reviews. */
 export const presets = {
   partner: [
     'admin:clinic',

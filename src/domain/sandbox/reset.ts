@@ -94,8 +94,8 @@ export async function fillSandbox(context: TransactionContext, tenantId: string,
 }
 
 /**
- * Creates the fixtures while the tenant temporarily has neutral settings: its own could refuse the provider or the
- * fixtures' age.
+ * Creates the fixtures while the tenant temporarily has neutral settings: its own settings could refuse the provider of
+ * the fixtures, or the age of their patients.
  */
 async function fill(context: TransactionContext, tenantId: string, file: StoredFile): Promise<void> {
   const own = await findTenant(context, tenantId);
