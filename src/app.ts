@@ -93,6 +93,6 @@ function otherRoutes(services: Services, { match, headers: common }: Backend): E
   return app.use(cut);
 }
 
-/** The problem's detail for an unknown path with a final slash: without it, the path may be that of an operation. */
+/** The detail of the problem for an unknown path that ends with a slash, which callers may have added by mistake. */
 const finalSlash = (path: string): string | undefined =>
   /.\/$/.test(path) ? 'No operation has this path. Send it without the slash at its end.' : undefined;

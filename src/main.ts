@@ -30,7 +30,7 @@ const program = new Command('clinical-encounter-service')
     process.exit(code);
   });
 
-// Without a listener, a full disk behind standard error would end the process when it next writes there.
+// Without this listener, a failed write to standard error, for example to a full disk, would end the process.
 process.stderr.on('error', () => undefined);
 await program.parseAsync().catch(refuse('start'));
 
@@ -59,7 +59,7 @@ async function start(config: Config, log: Logger, options: StartOptions): Promis
   return startService({ config, options, opened, log, serveMetrics });
 }
 
-/** Stops the process by an uncaught error, so that its supervisor starts it again, and with it PostgreSQL. */
+/** Ends the process with an uncaught error: its supervisor starts it again, and the new process starts PostgreSQL. */
 function stopWithoutDatabase(): never {
   throw new Error('The embedded PostgreSQL stopped, or closed its connection to this server. Start the server again.');
 }

@@ -29,7 +29,7 @@ interface ProblemOptions {
   readonly scope?: string;
 }
 
-/** An error that the caller sees. Domain code throws it by code; the table below has the statuses. */
+/** An error that the caller sees. The domain throws it with a code; the table below has the status of each code. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly errors: readonly FieldError[];

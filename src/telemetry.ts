@@ -7,7 +7,7 @@ export let metrics: Metrics | undefined;
 /** The tracer of requests; undefined without OTEL_EXPORTER_OTLP_ENDPOINT, so that tracing costs nothing. */
 export let tracing: Tracing | undefined;
 
-/** Call this first: code that counts or traces reads `metrics` and `tracing` when it opens. */
+/** Call this first: some code reads `metrics` and `tracing` only once, when it starts. */
 export function startTelemetry(parts: { metrics?: Metrics; tracing?: Tracing }): void {
   metrics = parts.metrics ?? metrics;
   tracing = parts.tracing ?? tracing;

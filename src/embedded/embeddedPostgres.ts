@@ -9,7 +9,7 @@ const ownerLock = [0x63_65_73, 1] as const;
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** A `server` owns the cluster. A `tool` (the CLI) uses a running server's cluster, or owns it meanwhile. */
+  /** A `server` owns the cluster. A `tool` (the CLI) uses a running server's cluster, or owns it until it closes. */
   readonly role: 'server' | 'tool';
   readonly log: (message: string) => void;
   /** Is called if PostgreSQL dies or ends the owner's session: another process may own the cluster from then on. */

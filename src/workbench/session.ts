@@ -2,7 +2,7 @@ import { createClient, type Client } from '../client/client.js';
 import { ApiError } from '../client/errors.js';
 import type { ClientOptions } from '../client/transport.js';
 
-/** The ids of this page's requests begin like this, so that it can omit them from the log, after a reload, too. */
+/** The ids of this page's requests begin with this text: the page omits them from its list, even after a reload. */
 export const OWN_ID = 'facade00';
 
 /** The permissions of the API client, which its token names. */

@@ -48,7 +48,7 @@ const namedBy: Readonly<Record<string, keyof typeof unknown | null>> = {
   id: 'patientId',
   'getClinic id': 'clinicId',
   'getProduct id': 'treatmentId',
-  // Deleting or withdrawing them must not break the other cases.
+  // Spare records, whose deletion or withdrawal does not break the other cases.
   'deleteWebhookEndpoint endpoint_id': 'spareEndpointId',
   // Only the treatments of an encounter in the queue can change.
   'updateEncounter encounter_id': 'openEncounterId',

@@ -88,7 +88,7 @@ describe('every operation', () => {
 
   it('answers 401 to a missing or invalid token before it validates the request', async () => {
     const headers: { kind: string; header: Authorization; code: ProblemCode }[] = [];
-    // One after the other, because one maker moves the clock.
+    // Make the tokens one after the other, because one of their makers moves the clock.
     for (const [kind, make, code] of refused) headers.push({ kind, header: await make(), code });
     // Each operation gets valid and wrong requests, and so does each kind of token, but not each pair of them.
     const cases = securedOperations.flatMap((operation, row) =>

@@ -32,7 +32,7 @@ async function serve(listener: RequestListener, stallTimeout = 60_000, maxConnec
   return listen(server, 0, '127.0.0.1');
 }
 
-/** Sends requests and does not read until it is resumed. */
+/** A client that has sent requests, and does not read responses until it is resumed. */
 async function stalledClient(port: number, requests = 1): Promise<Socket> {
   const client = connect(port, '127.0.0.1').on('error', () => undefined);
   clients.push(client);

@@ -79,7 +79,8 @@ async function placeTable(client: Connection, table: string, place: Place): Prom
 }
 
 /**
- * Places all tables in one transaction, verifies the layout, and then removes the coordinator's own copies of distributed rows.
+ * Places all tables in one transaction, verifies the layout, and then removes the coordinator's own copies of
+ * distributed rows.
  * @throws Error if a table would not be in its place, or not on the nodes of the others; then nothing has changed
  */
 export async function layOut(client: Connection): Promise<void> {

@@ -39,7 +39,7 @@ interface Query {
   readonly equal: [string, string][];
 }
 
-/** A pair of parentheses. `query` is the one that they contain, else the one that they are in. */
+/** A pair of parentheses. `query` is the query inside them or, if there is none, the query around them. */
 interface Group {
   query: Query;
   readonly isQuery: boolean;
@@ -55,7 +55,7 @@ const NO_ALIAS =
 
 /**
  * The tenants' tables of a statement for which no condition of their own query names the tenant: directly, or by a join
- * with a table for which one does. An INSERT names it by a column. Understands only the SQL that the service uses: it
+ * with a table for which one does. An INSERT names the tenant by a column. Understands only the SQL that the service uses: it
  * ignores OR and NOT, and treats every comparison as a condition.
  * @param isTenant whether a parameter such as `$1` is the tenant
  */

@@ -16,7 +16,7 @@ export interface Statements {
 }
 
 export interface Queries {
-  /** Statements on the rows of one tenant. @throws Error unless a statement names it for each table */
+  /** Statements on the rows of one tenant. @throws Error unless a statement names the tenant for each table */
   of(tenantId: string): Statements;
   /** Statements on the rows of all tenants (jobs, CLI), or on tables that belong to no tenant. */
   readonly everyTenant: Statements;

@@ -70,7 +70,7 @@ async function follow(start: URL, visit: (url: URL) => Promise<Exchange>): Promi
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
     const exchange = await visit(url);
     const { statusCode, headers } = exchange.response;
-    // Status 206 is excluded: it would contain only a part of the document.
+    // Exclude status 206: such a response contains only a part of the document.
     if (statusCode >= 200 && statusCode < 300 && statusCode !== 206) return exchange;
     exchange.stream.destroy();
     if (!redirectStatuses.includes(statusCode) || !headers.location) {

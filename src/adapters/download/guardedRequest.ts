@@ -41,7 +41,7 @@ export class ForbiddenTarget extends Error {}
 
 /**
  * Creates the function that sends one request to a foreign URL: without proxy, cookies, retry or decompression. Because
- * DNS can change between requests, each connection checks the addresses that it is made to. The caller follows
+ * DNS can change between requests, each connection checks the addresses of its host. The caller follows
  * redirects, because got would read whole error pages and restart its timeouts on every hop.
  * @throws ForbiddenTarget, or the cause of the failure
  */

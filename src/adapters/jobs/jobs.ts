@@ -61,7 +61,7 @@ export function startJobs({ db, jobs, log, pause = 5_000 }: JobOptions) {
   };
   const ended = repeat();
   return {
-    /** Starts no more jobs, and waits up to `limit` milliseconds for running ones; other processes then run them. */
+    /** Starts no more jobs, and waits up to `limit` milliseconds for running ones. Interrupted ones run again elsewhere. */
     async stop(limit: number): Promise<void> {
       halt.abort();
       if (!(await endsWithin(limit, ended)))

@@ -53,7 +53,8 @@ export async function openSigningKeys(
 }
 
 /**
- * Adds a new signing key, and keeps only one of the earlier keys, the newest. @param retireAfter lifetime of tokens in seconds
+ * Adds a new signing key, and keeps only one of the earlier keys, the newest.
+ * @param retireAfter lifetime of tokens in seconds
  * @throws Error if a valid token could lose its key, unless `force`
  */
 export async function rotateSigningKeys(

@@ -12,7 +12,7 @@ import { TenantOverload } from './tenantLimiter.js';
 const REALM = 'realm="clinical-encounter"';
 /** Value of `Retry-After` for every 503, in seconds. */
 export const RETRY_AFTER = 5;
-/** Maximum of errors in a response, so that a hostile request does not get a long one. */
+/** Maximum of errors in a response: a hostile request must not cause a long response. */
 export const MAX_FIELD_ERRORS = 50;
 
 /** Turns errors into responses and logs them; no other code does so. */

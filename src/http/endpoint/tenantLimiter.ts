@@ -4,7 +4,7 @@ import { Problem } from '../../problem.js';
 
 /** Maximum of one tenant's queued requests: in longer queues, the callers' timeouts would pass. */
 const MAX_WAITING = 200;
-/** Maximum wait in milliseconds, the same as for a connection (`openDatabase`). */
+/** Maximum wait in milliseconds, equal to that for a database connection (`openDatabase`). */
 const MAX_WAIT = 5_000;
 
 /** The queue of one tenant: a function per request that admits it. */

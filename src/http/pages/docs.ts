@@ -68,7 +68,7 @@ export function docsRoutes(service: { readonly baseUrl: string }): Router {
   const client = documentHandler('application/gzip', FOR_TOOLS, () => readFile(built(CLIENT)), ['identity']);
   router.get([`/docs/${CLIENT}`, `/docs/${versioned(CLIENT)}`], client);
   const offer = (paths: string[], type: string, make: () => string): unknown =>
-    // Make it at the first request, because the address is known only once the server listens.
+    // Make a document at its first request, because the address is known only once the server listens.
     router.get(
       paths,
       documentHandler(type, FOR_TOOLS, (encoding) => compressed(make(), encoding)),
