@@ -29,7 +29,7 @@ export type Source = Pick<Encounter, 'encounterNo' | 'gfeNo'> & {
   readonly validUntil: Date | null;
 };
 
-/** The answer for one treatment; `source` is null if the patient never requested the treatment at the clinic. */
+/** The answer for one treatment; `source` is null if there is neither a decision nor an open request. */
 export interface Clearance {
   readonly treatment: AskedTreatment;
   readonly source: Source | null;
