@@ -74,7 +74,7 @@ export async function withdrawDocument(
   return withdrawn;
 }
 
-/** Records an event about a document of a locked patient. Counts it as news unless it is an uploaded `id-card` (R-210). */
+/** Records an event about a document of a locked patient: news, except for the upload of an `id-card` (R-210). */
 export async function announceDocument(
   context: CallerContext,
   document: Document,

@@ -105,7 +105,7 @@ export function storeFixtureFile(objects: FixtureStore, tenantId: string): Promi
 
 /**
  * Fills a sandbox with the records of the contract's examples, with equal ids in every tenant (R-73), by replaying the
- * records' history at its original times. One encounter waits for a live visit, one for a chart review, one is under
+ * records' history with times in the past. One encounter waits for a live visit, one for a chart review, one is under
  * review, one waits for information; four are completed: one unpaid, one paid, one with a held line and a declined
  * treatment, and one that can be reordered, because no news about its patient has come since its review.
  * @param tenantId a tenant that owns only API clients
