@@ -14,7 +14,7 @@ const docs = join(root, 'generated/docs');
 const compiled = await mkdtemp(join(tmpdir(), 'ces-client-'));
 
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
-// `make typecheck` checks the types. Compile the library before the program, whose types include the library's.
+// `make typecheck` checks the types. Compile the program apart: only its configuration includes the types of Node.
 await promisify(execFile)(process.execPath, [tsc, '-p', 'src/client', '--noCheck', '--outDir', compiled], {
   cwd: root,
 });

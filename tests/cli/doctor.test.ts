@@ -71,7 +71,7 @@ const failures: Broken[] = [
     { SIGNING_KEYS_FILE: '/none.json' },
   ],
   ['a damaged file of keys', 'signing keys', /is not a JWKS/, /Restore the file/, { SIGNING_KEYS_FILE: '/dev/null' }],
-  ['another service', 'base URL', /is not this service/, /BASE_URL/, { BASE_URL: other.origin }],
+  ['another service at BASE_URL', 'base URL', /is not this service/, /BASE_URL/, { BASE_URL: other.origin }],
   [
     "another installation's signing keys",
     'keys of the installation',

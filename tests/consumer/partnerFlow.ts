@@ -54,7 +54,7 @@ export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage
       }
     });
 
-    it('gets 404 for an unknown path, and 405 for an unknown method', async () => {
+    it('gets 404 for an unknown path, and 405 for a method that the path does not have', async () => {
       const shown = (status: number) => ({ status, body: { status, title: text } });
       expect(await session.call('GET /no/such/path')).toMatchObject(shown(404));
       expect(await session.call('DELETE /clinics')).toMatchObject(shown(405));

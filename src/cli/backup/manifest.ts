@@ -100,7 +100,7 @@ function datesOf(files: Iterable<string>): string[] {
   return [...files].flatMap((file) => DATED.exec(file)?.slice(1).join(':') ?? []).sort();
 }
 
-/** Protects the backup of another database from being replaced. @throws Error if there is one */
+/** Protects the backup of another database from being replaced. @throws Error if the folder has one */
 export async function assertBackupOf(store: BackupStore, database: string): Promise<void> {
   const found = await findManifest(store);
   if (!found || found.database === database) return;
@@ -155,7 +155,8 @@ export async function verifyFiles(store: BackupStore, manifest: Manifest): Promi
     if (!present.has(file)) wrong.push(`${file} is missing.`);
     else if ((await digestOf(store.read(file))) !== sha256) wrong.push(`${file} is damaged.`);
   });
-  if (wrong.length > 0) throw new Error(`The backup cannot be used: ${wrong.join(' ')} Create it again.`);
+  if (wrong.length > 0)
+    throw new Error(`${store.folder} cannot be used: ${wrong.join(' ')} Create the backup or export again.`);
 }
 
 /** @throws Error naming the objects that a backup or an export lacks */
