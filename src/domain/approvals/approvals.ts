@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import type { GfeItem } from '../../../generated/prisma/client.js';
 
-/** How often a category requires a new review, in months. For a recurring category, the import refuses others. */
+/** How often a category requires a new review, in months. For recurring ones, the import refuses others. */
 const MONTHS: ReadonlyMap<string, number> = new Map([
   ['YEARLY', 12],
   ['MONTHLY', 1],

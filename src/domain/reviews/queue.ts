@@ -6,8 +6,8 @@ import type { ListPage } from '../transactions/listCursor.js';
 
 /**
  * The head of the queue (R-47), most urgent first, for the caller's clinics and optionally for one clinic, review
- * state (R-107) or type of review. Includes encounters that cannot be claimed yet; excludes expired ones. Indexes have the
- * queue's order, so the cost does not grow with the queue.
+ * state (R-107) or type of review. Includes encounters that cannot be claimed yet; excludes expired ones. Indexes have
+ * the queue's order, so the cost does not grow with the queue.
  */
 export async function listReviewQueue(
   context: Context,
