@@ -1,7 +1,9 @@
 import { Prisma, type WebhookEndpoint } from '../../../generated/prisma/client.js';
+import { sqlState } from '../../adapters/database/databaseErrors.js';
 import type { Sent } from '../../adapters/webhooks/sender.js';
 import type { Services } from '../../context.js';
 import type { EventType } from '../../contract.js';
+import { describeCauses } from '../../failures.js';
 import { metrics } from '../../telemetry.js';
 import { updateRows } from '../transactions/rows.js';
 import {
@@ -14,7 +16,7 @@ import { disable, type Target } from './endpoints.js';
 import { isInbox, receive } from './inbox.js';
 import { nextAttempt, wishOf } from './retries.js';
 import { signedHeaders } from './signature.js';
-import { mayReceive } from './visible.js';
+import { isVisible, mayReceive } from './visible.js';
 
 export type DeliveryContext = BackgroundContext & Pick<Services, 'baseUrl' | 'sendWebhook'>;
 
@@ -32,6 +34,8 @@ interface Due {
   readonly type: EventType;
   readonly timestamp: Date;
   readonly data: unknown;
+  /** False if the endpoint's API client may not see the event any longer. */
+  readonly isVisible: boolean;
 }
 
 /** A delivery after an attempt. `dueAt` is the time for which the attempt was scheduled. */
@@ -68,7 +72,7 @@ type DueTenant = Pick<TakenEndpoint, 'tenantId' | 'tenantMode' | 'aheadMs'>;
  * the least recently served come first.
  */
 export async function takeEndpoints(context: DeliveryContext, most: number): Promise<TakenEndpoint[]> {
-  const { db, now } = context;
+  const { db, now, log } = context;
   const at = Prisma.sql`${now()}::timestamptz + clock_offset_ms * interval '1 ms'`;
   const tenants = await db.everyTenant.rows<DueTenant>`
     SELECT endpoint.tenant_id AS "tenantId", mode AS "tenantMode", clock_offset_ms AS "aheadMs"
@@ -78,7 +82,15 @@ export async function takeEndpoints(context: DeliveryContext, most: number): Pro
     GROUP BY endpoint.tenant_id, mode, clock_offset_ms ORDER BY min(busy_until) NULLS FIRST LIMIT ${most}`;
   const share = Math.floor(most / tenants.length);
   const taken: TakenEndpoint[] = [];
-  for (const tenant of tenants) taken.push(...(await takeOf(context, tenant, share)));
+  for (const tenant of tenants) {
+    try {
+      taken.push(...(await takeOf(context, tenant, share)));
+    } catch (error) {
+      // Serve the other tenants: endpoints that are already leased would otherwise wait until their lease ends.
+      const reason = { sqlstate: sqlState(error), causes: describeCauses(error) };
+      log.error({ tenantId: tenant.tenantId, ...reason }, 'webhooks could not be taken; they are retried');
+    }
+  }
   return taken;
 }
 
@@ -107,15 +119,20 @@ async function takeOf({ db, now }: DeliveryContext, tenant: DueTenant, most: num
 export async function serveEndpoint(context: DeliveryContext, endpoint: TakenEndpoint): Promise<void> {
   const local = { ...context, now: aheadOf(context.now, Number(endpoint.aheadMs)) };
   const due = await dueDeliveries(local, endpoint);
-  const outcomes = await Promise.all(due.map((delivery) => attempt(local, endpoint, delivery)));
-  await inTransaction(local, (transaction) => record(transaction, endpoint, outcomes));
+  const visible = due.filter((delivery) => delivery.isVisible);
+  const outcomes = await Promise.all(visible.map((delivery) => attempt(local, endpoint, delivery)));
+  const hidden = due.flatMap((delivery) => (delivery.isVisible ? [] : delivery.id));
+  await inTransaction(local, (transaction) => record(transaction, endpoint, outcomes, hidden));
 }
 
 function dueDeliveries({ db, now }: DeliveryContext, { tenantId, id }: TakenEndpoint): Promise<Due[]> {
   return db.of(tenantId).rows<Due>`
-    SELECT delivery.id, failures, next_attempt_at AS "dueAt", event.id AS "eventId", event.type, event.timestamp, event.data
+    SELECT delivery.id, failures, next_attempt_at AS "dueAt", event.id AS "eventId", event.type, event.timestamp, event.data,
+      ${isVisible(tenantId)} AS "isVisible"
     FROM webhook_delivery AS delivery JOIN event ON event.tenant_id = ${tenantId} AND event.id = event_id
-    WHERE delivery.tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid AND status = 'waiting'
+    JOIN webhook_endpoint AS endpoint ON endpoint.tenant_id = ${tenantId} AND endpoint.id = endpoint_id
+    JOIN api_client ON api_client.tenant_id = ${tenantId} AND api_client.id = endpoint.api_client_id
+    WHERE delivery.tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid AND delivery.status = 'waiting'
       AND next_attempt_at <= ${now()}::timestamptz ORDER BY next_attempt_at, delivery.id LIMIT ${IN_FLIGHT}`;
 }
 
@@ -169,6 +186,7 @@ async function record(
   context: TransactionContext,
   { tenantId, id, url }: TakenEndpoint,
   outcomes: readonly Outcome[],
+  hidden: readonly string[],
 ): Promise<void> {
   const { db } = context;
   const [endpoint] = await db.of(tenantId).rows<
@@ -179,6 +197,10 @@ async function record(
   // The endpoint and its deliveries were deleted meanwhile.
   if (!endpoint) return;
   if (outcomes.length > 0) await db.of(tenantId).run(recordOf(tenantId, outcomes));
+  if (hidden.length > 0) {
+    await db.of(tenantId).run`
+      DELETE FROM webhook_delivery WHERE tenant_id = ${tenantId} AND id = ANY (${hidden}::uuid[])`;
+  }
   const now = context.now();
   const isSuccess = outcomes.some(({ status }) => status === 'delivered');
   const isFailure = outcomes.some(({ status }) => status !== 'delivered');

@@ -70,8 +70,11 @@ const owner = {
 /** An SQL condition: whether the endpoints of an `api_client` receive events (R-126). */
 export const mayReceive = Prisma.sql`(api_client.is_active AND 'admin:webhook' = ANY (api_client.permissions))`;
 
+/** An SQL condition: whether the `api_client` of an endpoint may see an `event` (R-93). */
+export const isVisible = (tenantId: string): Prisma.Sql => visibleEvent({ ...owner, tenantId }, 'event');
+
 /** An SQL condition: whether an endpoint wants an event that its client may see (R-129). Pings go to one endpoint. */
 export const isWanted = (tenantId: string): Prisma.Sql => Prisma.sql`CASE event.type::text
   WHEN 'webhook.ping' THEN event.data->>'endpointId' = webhook_endpoint.id::text
   ELSE (cardinality(webhook_endpoint.types) = 0 OR event.type = ANY (webhook_endpoint.types))
-    AND ${visibleEvent({ ...owner, tenantId }, 'event')} END`;
+    AND ${isVisible(tenantId)} END`;
