@@ -105,7 +105,10 @@ export async function runTransaction<T>(
   const connection = await pool.connect();
   const { stream } = connection.connection;
   let begun: Promise<unknown> | undefined;
+  let hasEnded = false;
   const queries = queriesOn(connection, preparation, () => {
+    // After a failure, other branches of `work` may continue; the connection may already serve another transaction.
+    if (hasEnded) throw new Error('a statement comes after the end of its transaction');
     inOnePacket(stream);
     if (begun) return;
     begun = connection.query('BEGIN');
@@ -128,15 +131,14 @@ export async function runTransaction<T>(
     const { result, last } = await work({ savepoint, ...queries } as Transaction);
     if (last) preparation.guard(last.text, last.values, null);
     inOnePacket(stream);
-    const [, , { command }] = await Promise.all([
-      last && queries.everyTenant.run(last),
-      begun,
-      connection.query('COMMIT'),
-    ]).catch(throwCommitFailure);
+    const sent = Promise.all([last && queries.everyTenant.run(last), begun, connection.query('COMMIT')]);
+    hasEnded = true;
+    const [, , { command }] = await sent.catch(throwCommitFailure);
     // PostgreSQL answers ROLLBACK if an earlier statement failed and `work` ignored that.
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
     return result;
   } catch (error) {
+    hasEnded = true;
     await connection.query('ROLLBACK').catch(() => (isBroken = true));
     throw error;
   } finally {

@@ -2,6 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import { showEncounter } from '../../../src/domain/encounters/lookup.js';
 import { findPatients, getPatient } from '../../../src/domain/patients/patients.js';
 import type { LookupContext } from '../../../src/domain/transactions/transaction.js';
+import type { Statements } from '../../../src/adapters/database/statements.js';
 import { isoTime } from '../../../src/views/values.js';
 import {
   encounterBody,
@@ -196,6 +197,21 @@ it('the database access rolls back a transaction whose work or last statement fa
   });
   expect(await clinics()).toBe(before + 1);
 });
+
+it.each(['COMMIT', 'ROLLBACK'])(
+  'the database access refuses a statement that a transaction sends after its %s, because its connection may serve another one',
+  async (end) => {
+    let kept: Statements = harness.domain.db.everyTenant;
+    const ended = harness.domain.db.transaction(async ({ everyTenant }) => {
+      kept = everyTenant;
+      await everyTenant.run`SELECT 1`;
+      if (end === 'ROLLBACK') throw new Error('given up');
+      return { result: null, last: null };
+    });
+    await Promise.allSettled([ended]);
+    await expect(kept.run`SELECT 1`).rejects.toThrow('after the end of its transaction');
+  },
+);
 
 it("isoTime formats a time of PostgreSQL's JSON like Date.toISOString, with any number of decimals", async () => {
   const times = [
