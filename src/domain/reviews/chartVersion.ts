@@ -59,7 +59,7 @@ export async function readMarks(
         WHERE other.tenant_id = ${tenantId} AND other.patient_id = encounter.patient_id) AS decisions,
       (SELECT count(*) || '-' || count(withdrawn_at) FROM document
         WHERE document.tenant_id = ${tenantId} AND document.patient_id = encounter.patient_id) AS documents,
-      (SELECT left(md5(coalesce(string_agg(concat_ws(' ', line.id, line.status, line.hold_reason, line.recalled_at, line.updated_at),
+      (SELECT left(md5(coalesce(string_agg(concat_ws(' ', line.id, line.status, nullif(line.hold_reason, 'expired'), line.recalled_at, line.updated_at),
           ' ' ORDER BY line.id), '')), 12)
         FROM order_line AS line WHERE line.tenant_id = ${tenantId} AND line.order_id ${ordersOfPatient(tenantId, Prisma.sql`encounter.patient_id`)}) AS supplies,
       (SELECT left(md5(string_agg(part.product_id || coalesce(part.rx::text, ''), ' ' ORDER BY part.position)), 12)

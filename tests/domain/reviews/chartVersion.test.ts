@@ -1,5 +1,6 @@
 import type { Database } from '../../../src/adapters/database/database.js';
 import { openChart } from '../../../src/domain/reviews/chart.js';
+import { holdExpiredLines } from '../../../src/domain/sweeps/orderHolds.js';
 import { everyCase } from '../../support/everyCase.js';
 import {
   encounterBody,
@@ -138,6 +139,19 @@ it('submitReview accepts the chartVersion of an unchanged chart, even if contact
   );
   const version = await versionOf();
   await patch({ phone: '5550100999', address: '1 Other Street' })();
+  expect((await submit(version)).status).toBe(200);
+});
+
+it('submitReview accepts the chartVersion of a chart after a sweep has recorded the hold of an expired approval', async () => {
+  body = await encounterBody(harness, partner);
+  await completedEncounter(harness, partner, body);
+  const { now } = harness.clock;
+  const where = { tenantId: partner.tenantId, holdReason: null };
+  await harness.domain.db.prisma.orderLine.updateMany({ where, data: { expiresAt: now } });
+  encounter = await claim(harness, partner, await newEncounter(harness, partner, body));
+  const version = await versionOf();
+  await holdExpiredLines(harness.services);
+  expect(await harness.domain.db.prisma.orderLine.count({ where })).toBe(0);
   expect((await submit(version)).status).toBe(200);
 });
 
