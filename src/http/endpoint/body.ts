@@ -10,9 +10,10 @@ const FORM = 'application/x-www-form-urlencoded';
 const MAX_LEVELS = 32;
 /**
  * An escape that may be a lone surrogate, which PostgreSQL would silently store as another character; or a
- * number that may exceed a double: JSON.parse turns it into Infinity, which can be neither stored nor hashed.
+ * number that may exceed a double: JSON.parse turns it into Infinity, which can be neither stored nor hashed. Only the
+ * first digit of a run starts a search: searches from every digit would take 80 ms for a body of digits.
  */
-const SUSPECT = /\\u[dD][89a-fA-F]|(?:^|[:[,])\s*-?\d[\d.]*[eE]\+?\d{2}|\d{300}/;
+const SUSPECT = /\\u[dD][89a-fA-F]|(?:^|[:[,])\s*-?\d[\d.]*[eE]\+?\d{2}|(?<!\d)\d{300}/;
 
 const readRaw = express.raw({ limit: BODY_LIMIT, inflate: false, type: () => true });
 
