@@ -122,7 +122,7 @@ export async function showEncounter(context: LookupContext, named: string | numb
   return shownEncounter(permitted(context, row));
 }
 
-/** The conditions for a patient's encounters in a chart: those that await a decision, and those that ended without one. */
+/** Conditions for a patient's encounters in a chart: those that await a decision, and those that ended without one. */
 const undecided = {
   open: Prisma.sql`phase = 'open'`,
   ended: Prisma.sql`status IN ('cancelled', 'expired')`,
