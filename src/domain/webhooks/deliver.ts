@@ -201,6 +201,8 @@ async function record(
     await db.of(tenantId).run`
       DELETE FROM webhook_delivery WHERE tenant_id = ${tenantId} AND id = ANY (${hidden}::uuid[])`;
   }
+  // Attempts at an earlier URL say nothing about the present one.
+  if (outcomes.length === 0 || endpoint.url !== url) return;
   const now = context.now();
   const isSuccess = outcomes.some(({ status }) => status === 'delivered');
   const isFailure = outcomes.some(({ status }) => status !== 'delivered');
@@ -208,14 +210,10 @@ async function record(
   const failingSince = isSuccess || !isFailure ? null : isAnew ? now : (endpoint.failingSince ?? now);
   const isGone = outcomes.some(({ attempt: { httpStatus } }) => httpStatus === 410);
   const isDead = failingSince !== null && now.getTime() - failingSince.getTime() >= MAX_FAILING_MS;
-  // Do not disable the endpoint for an attempt during which it got another URL, or was disabled.
-  const isCurrent = endpoint.status === 'active' && endpoint.url === url;
-  const disabledReason = !isCurrent ? null : isGone ? 'gone' : isDead ? 'no_success' : null;
-  if (outcomes.length > 0) {
-    const seen = { failingSince, ...(isSuccess && { lastSuccessAt: now }), ...(isFailure && { lastFailureAt: now }) };
-    await updateRows(db, tenantId, 'WebhookEndpoint', seen, Prisma.sql`id = ${id}::uuid`);
-  }
-  if (disabledReason) await disable(context, { tenantId, id }, disabledReason);
+  const seen = { failingSince, ...(isSuccess && { lastSuccessAt: now }), ...(isFailure && { lastFailureAt: now }) };
+  await updateRows(db, tenantId, 'WebhookEndpoint', seen, Prisma.sql`id = ${id}::uuid`);
+  const disabledReason = isGone ? 'gone' : isDead ? 'no_success' : null;
+  if (disabledReason && endpoint.status === 'active') await disable(context, { tenantId, id }, disabledReason);
 }
 
 /** Stores attempts. If a delivery was retried or replayed meanwhile, its due time has changed, and it keeps waiting. */

@@ -117,6 +117,19 @@ describe('a webhook endpoint', () => {
     expect(retried).toMatchObject({ status: 'waiting', nextAttemptAt: now, attempts: [{ httpStatus: 500 }] });
   });
 
+  it('keeps no outcome of an attempt to its earlier URL', async () => {
+    const { id } = await endpointAt(newPath());
+    await pay();
+    await makeDeliveries(harness.services);
+    const change = { token: partner.token, json: { url: receiver.url(newPath()) } };
+    const sendWebhook = async () => {
+      expect((await call(harness, `PATCH /webhook-endpoints/${id}`, change)).status).toBe(200);
+      return { status: 410, retryAfter: null };
+    };
+    await deliverDue({ services: { ...harness.services, sendWebhook } });
+    expect(await read({ id })).toMatchObject({ status: 'active', lastFailureAt: null });
+  });
+
   it('is disabled immediately by a 410 response, and after five days without a successful delivery', async () => {
     const [gone, dead] = [newPath(), newPath()];
     statuses.set(gone, 410).set(dead, 404);
