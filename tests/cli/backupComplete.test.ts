@@ -1,32 +1,33 @@
 import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { newEncounter, newPartner, newPatient } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
 import { openOperator } from './operator.js';
 
 const folder = temporaryFolder();
-const { harness, json } = await openOperator();
+const { harness, json, run } = await openOperator();
+const partner = await newPartner(harness);
+const { tenantId } = partner;
+const completion = ['backup', 'complete', '--at', new Date().toISOString()] as const;
+const isErased = async (id: string): Promise<boolean> =>
+  (await harness.domain.db.prisma.patient.findFirstOrThrow({ where: { tenantId, id } })).firstName !== 'Jane';
 
-it('backup complete skips the numbers since the point in time, and erases the patients of the journal again', async () => {
-  const partner = await newPartner(harness);
-  const { tenantId } = partner;
+it('backup complete skips the numbers since the point in time, and warns without a journal of erasures', async () => {
   const before = (await newEncounter(harness, partner)).encounter_id;
-  const id = await newPatient(harness, partner);
-  await writeFile(
-    folder('erasures'),
-    `${JSON.stringify({ tenantId, patientId: id, erasedAt: '2026-11-28T00:00:00.000Z' })}\n`,
-  );
-  const completed = await json(
-    'backup',
-    'complete',
-    '--at',
-    new Date().toISOString(),
-    '--erasures',
-    folder('erasures'),
-  );
-  expect(completed).toEqual({ erased: 1 });
-  const { firstName } = await harness.domain.db.prisma.patient.findFirstOrThrow({ where: { tenantId, id } });
-  expect(firstName).not.toBe('Jane');
+  const warning =
+    /^No erasure is repeated: .*\/erasures\.ndjson does not exist\. If patients were erased, give --erasures\.\n$/;
+  expect(await run(...completion)).toMatchObject({ code: 0, stderr: expect.stringMatching(warning) });
   expect((await newEncounter(harness, partner)).encounter_id).toBeGreaterThan(Number(before) + 1_000_000);
-  const where = { operationId: 'backup complete' };
-  expect(await harness.domain.db.prisma.auditEvent.count({ where: { ...where, tenantId: '-' } })).toBe(1);
+  const where = { operationId: 'backup complete', tenantId: '-' };
+  expect(await harness.domain.db.prisma.auditEvent.count({ where })).toBe(1);
+});
+
+it.each([
+  ['--erasures', folder('erasures'), ['--erasures', folder('erasures')]],
+  ['ERASURE_JOURNAL', join(harness.dataDir, 'erasures.ndjson'), []],
+])('backup complete erases the patients of %s again', async (_name, journal, options) => {
+  const id = await newPatient(harness, partner);
+  await writeFile(journal, `${JSON.stringify({ tenantId, patientId: id, erasedAt: '2026-11-28T00:00:00.000Z' })}\n`);
+  expect(await json(...completion, ...options)).toEqual({ erased: 1 });
+  expect(await isErased(id)).toBe(true);
 });

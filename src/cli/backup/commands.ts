@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
+import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { unmarkRestore } from '../../adapters/database/restoreMark.js';
 import { readConfig } from '../../config.js';
@@ -26,7 +27,10 @@ import { restoreFiles } from './restore.js';
 const FOLDER = '/secure/backup';
 const FROM = ['--from <folder>', 'the folder of the backup'] as const;
 const AT = ['--at <time>', 'the last kept backup at or before this time (default: the latest)', moment] as const;
-const ERASURES = ['--erasures <file>', 'the journal of erasures (ERASURE_JOURNAL): erases its patients again'] as const;
+const ERASURES = [
+  '--erasures <file>',
+  'the journal of erasures, whose patients are erased again (default: ERASURE_JOURNAL, if it exists)',
+] as const;
 
 /** Adds the commands `backup` and `restore`. */
 export function addBackupCommands(program: Command, terminal: CliIo): void {
@@ -80,7 +84,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     .action(async ({ from, at, withKeys, erasures: journal, json }) => {
       const backup = await openBackupStore(terminal, from);
       const manifest = await verified(terminal, backup, at);
-      const listed = journal === undefined ? [] : await readErasures(journal);
+      const listed = await listedErasures(terminal, journal);
       if (withKeys) await restoreKeys(terminal, backup, manifest);
       const store = await openStore(terminal);
       const pgRestore = (server: number) =>
@@ -122,7 +126,7 @@ function addCompletion(backup: Command, terminal: CliIo): void {
     .requiredOption('--at <time>', 'the point in time', moment)
     .option(...ERASURES)
     .action(async ({ at, erasures: journal, json }) => {
-      const listed = journal === undefined ? [] : await readErasures(journal);
+      const listed = await listedErasures(terminal, journal);
       const present = await withAnySchema(terminal, (database, log) => afterRows(terminal, database, log, at, listed));
       const failed = await eraseAgain(terminal, present);
       const erased = present.length - failed.length;
@@ -172,6 +176,14 @@ async function restoreKeys(terminal: CliIo, backup: BackupStore, { keys }: Manif
   if (keys === null)
     throw new Error('The backup has no keys: it was made without --with-keys. Omit --with-keys here, too.');
   await openKeys(terminal, await text(backup.read(keys.file)), passphrase(terminal));
+}
+
+/** The erasures of a journal: of `given`, else of the one on this machine. */
+async function listedErasures({ environment, err }: CliIo, given: string | undefined): Promise<Erasure[]> {
+  const journal = given ?? readConfig(environment).erasureJournal;
+  if (given !== undefined || existsSync(journal)) return readErasures(journal);
+  err(`No erasure is repeated: ${journal} does not exist. If patients were erased, give --erasures.\n`);
+  return [];
 }
 
 /** The erasures whose patients are in the restored database and not erased there. */
