@@ -14,7 +14,7 @@ quietly = output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 # Prints what is done, and for how many seconds.
 timed = @printf '%s … ' '$(1)'; SECONDS=0; $(call quietly,$(2)); echo "$$SECONDS s"
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler test-citus check format lint licenses sbom signatures typecheck fresh breaking release bench bench-growth bench-restore mutants consistency image-test faults slow-tests long-tests lab clean
+.PHONY: help node port install test-packages generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler test-citus check format lint licenses sbom signatures typecheck fresh breaking release bench bench-growth bench-restore mutants consistency image-test faults slow-tests long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -42,7 +42,7 @@ test-nodes: install build tools ## the unit and contract tests, and a built serv
 check: install fresh lint breaking ## generated files are fresh, lint, types, no breaking change (CI runs this and test)
 
 install: node ## install all packages, with those of tests, linters and benchmarks (tests/package.json)
-	@[ -e node_modules/jest ] || $(MAKE) --no-print-directory --always-make node_modules/.installed ALL=1
+	@[ -e node_modules/jest ] || $(MAKE) --no-print-directory $(if $(wildcard node_modules/.installed),test-packages,node_modules/.installed ALL=1)
 
 generate: node node_modules/.installed ## contract → generated/openapi.json and .d.ts; prisma → client; src/cli → scripts/production/cli.md
 	$(TSX) scripts/generate.ts
@@ -159,6 +159,10 @@ port:
 node_modules/.installed: package.json package-lock.json tests/package.json
 	$(call timed,Installing the packages,npm ci $(if $(ALL)$(wildcard node_modules/jest),,--workspaces=false))
 	@touch $@
+
+# Unlike npm ci, this removes nothing, because a running service and scripts/ces load the installed packages.
+test-packages: node_modules/.installed
+	$(call timed,Adding the packages of the tests,npm install --no-save)
 
 # What is installed follows from package-lock.json; the tests' packages, which come later, change nothing here.
 generated/.fresh: $(CONTRACT) | node_modules/.installed

@@ -70,11 +70,17 @@ it('"make start" prints each step with its seconds before the server starts, and
   expect(await run('make start')).toEqual({ code: 0, stdout: 'serving\n', stderr: '' });
 });
 
-it('"make start" installs only its own packages, and "make install" those of the tests, too', async () => {
+it('"make start" installs only its own packages, and "make install" adds those of the tests without removing any', async () => {
   await program('bin/npm', 'echo "npm $*" >>npm.log');
   await run('make start');
   await run('make install');
-  expect(await readFile(join(folder, 'npm.log'), 'utf8')).toBe('npm ci --workspaces=false\nnpm ci\n');
+  expect(await readFile(join(folder, 'npm.log'), 'utf8')).toBe('npm ci --workspaces=false\nnpm install --no-save\n');
+});
+
+it('"make install" installs all packages at once in a new clone', async () => {
+  await program('bin/npm', 'echo "npm $*" >>npm.log');
+  await run('make install');
+  expect(await readFile(join(folder, 'npm.log'), 'utf8')).toBe('npm ci\n');
 });
 
 it('"make start" stops at a step that fails, and shows its output', async () => {
