@@ -87,7 +87,8 @@ export interface paths {
         /**
          * Create a patient
          * @description Creates a patient with a user account. It never changes an existing patient: if the e-mail exists in the tenant,
-         *     in any letter case, the response is 409 and nothing changes. Then look the patient up by e-mail.
+         *     in any letter case, the response is 409 and nothing changes. It names that patient in
+         *     `existing_user_id` if your API client may see it.
          */
         post: operations["createPatient"];
         delete?: never;
@@ -472,11 +473,11 @@ export interface paths {
         };
         /**
          * Retrieve the certificate of an encounter
-         * @description Returns a PDF with accessible text, which a clinic can show an inspector: issuer, patient, provider, and each treatment
-         *     with its decision and end. It marks approvals that are no longer in force. Name, birth date and guardian of the patient
-         *     are those at the review; a line says if the name or the birth date has changed since. Times are in UTC and in the
-         *     clinic's time zone. It is rendered for each request, so it shows the present state; each page has the address at which
-         *     anybody can verify it (`GET /certificates/{code}`).
+         * @description Only completed encounters have a certificate. It is a PDF with accessible text, which a clinic can show an inspector:
+         *     issuer, patient, provider, and each treatment with its decision and end. It marks approvals that are no longer in
+         *     force. Name, birth date and guardian of the patient are those at the review; a line says if the name or the birth date
+         *     has changed since. Times are in UTC and in the clinic's time zone. It is rendered for each request, so it shows the
+         *     present state; each page has the address at which anybody can verify it (`GET /certificates/{code}`).
          */
         get: operations["getCertificate"];
         put?: never;
@@ -498,7 +499,8 @@ export interface paths {
          * Verify a certificate
          * @description Says whether the approvals of a certificate are still in force, to an inspector who has the certificate but no
          *     token. Each page of a certificate shows this address with its code. The response contains no health data; compare
-         *     GFE number and clinic with the certificate. Requests are limited by address.
+         *     GFE number and clinic with the certificate. The limit `certificates` counts requests
+         *     by address.
          */
         get: operations["verifyCertificate"];
         put?: never;
@@ -995,8 +997,9 @@ export interface paths {
         put?: never;
         /**
          * Simulate a review
-         * @description Simulates the provider for an encounter of a sandbox tenant, by the rules of the provider network. Only `expire`
-         *     does not wait for its time; it needs an encounter that is `pending_review` or `awaiting_information`.
+         * @description Simulates the provider for an encounter of a sandbox tenant, by the rules of the provider network. Outcomes that
+         *     need a claim get 409 `not_due` until the encounter can be claimed; `expire` and `no_show` do not wait. `expire` needs
+         *     an encounter that is `pending_review` or `awaiting_information`.
          */
         post: operations["simulateEncounter"];
         delete?: never;
@@ -1086,8 +1089,8 @@ export interface paths {
         /**
          * List requests
          * @description Returns the requests of a sandbox tenant's API clients in the last 7 days with their outcome, newest first:
-         *     requests to every operation with a known client, including refused ones and token requests. It shows no path,
-         *     query or body. A reset keeps the list. Times are real, regardless of the sandbox's clock.
+         *     requests to every operation with a known client, including refused ones and token requests. Of a path it
+         *     shows the template only, of query and body nothing. A reset keeps the list. Times are real, regardless of the sandbox's clock.
          */
         get: operations["listRequests"];
         put?: never;
@@ -3536,7 +3539,7 @@ export interface components {
             errors?: components["schemas"]["Fault"][];
             /**
              * Format: uuid
-             * @description Only with the code `patient_email_taken`, and only if the token also carries `read:client`: the patient with this e-mail.
+             * @description Only with the code `patient_email_taken`: the patient with this e-mail, if the token also carries `read:client` and your API client may see that patient. Otherwise ask the operator for access.
              */
             existing_user_id?: string;
             /** @description Only of `createPatient` and together with `existing_user_id`: the fields of the request that equal those of that patient exactly. `email` is not compared. */
@@ -7933,7 +7936,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The API client is over a limit; the request had no effect */
+        /** @description The request is over a limit and had no effect */
         RateLimited: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -8262,7 +8265,7 @@ export interface components {
         PatientId: components["schemas"]["Uuid"];
         /**
          * @description The `ETag` of a response that you have. If nothing in it has changed, the response is 304 without a body.
-         * @example "3"
+         * @example "3.7d05a91880d616e2"
          */
         IfNoneMatch: string;
         /**
@@ -8671,7 +8674,7 @@ export interface components {
          */
         RateLimitPolicy: string;
         /**
-         * @description The remaining part of the limit that this request counts against (IETF draft `ratelimit-headers`): `r` requests in the next `t` seconds. Absent while no API client is known (most 401), and where the operator has switched limits off.
+         * @description The remaining part of the limit that this request counts against (IETF draft `ratelimit-headers`): `r` requests in the next `t` seconds. Absent in most 401, and where the operator has switched limits off.
          * @example "default";r=1187;t=42
          */
         RateLimit: string;
@@ -8717,7 +8720,7 @@ export interface components {
         RetryAfterOptional: number;
         /**
          * @description Names this version of the record, for `If-Match`, and of a retrieval also the response, for `If-None-Match`. Compare it as a whole; its content has no meaning.
-         * @example "3"
+         * @example "3.7d05a91880d616e2"
          */
         ETag: string;
         /**
@@ -9092,7 +9095,7 @@ export interface operations {
             header?: {
                 /**
                  * @description The `ETag` of a response that you have. If nothing in it has changed, the response is 304 without a body.
-                 * @example "3"
+                 * @example "3.7d05a91880d616e2"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /**
@@ -10029,7 +10032,7 @@ export interface operations {
             header?: {
                 /**
                  * @description The `ETag` of a response that you have. If nothing in it has changed, the response is 304 without a body.
-                 * @example "3"
+                 * @example "3.7d05a91880d616e2"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /**

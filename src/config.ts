@@ -96,6 +96,7 @@ const rateLimitOf = (values: Values) => ({
     bulk: values.RATE_LIMIT_BULK,
     token: values.RATE_LIMIT_TOKENS,
     'token-failures': values.RATE_LIMIT_TOKEN_FAILURES,
+    certificates: values.RATE_LIMIT_TOKEN_FAILURES,
   },
   redisUrl: values.RATE_LIMIT_REDIS_URL ?? null,
 });

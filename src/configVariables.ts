@@ -95,7 +95,10 @@ export const variables = {
   RATE_LIMIT_UPLOADS: quota.or(60, 'Document uploads of a client per minute'),
   RATE_LIMIT_BULK: quota.or(10, 'Resets and clock moves of a sandbox, and replays of webhooks, per client and minute'),
   RATE_LIMIT_TOKENS: quota.or(120, 'Tokens issued to a client per minute'),
-  RATE_LIMIT_TOKEN_FAILURES: quota.or(20, 'Failed token requests per minute, by client and address'),
+  RATE_LIMIT_TOKEN_FAILURES: quota.or(
+    20,
+    'Failed token requests per minute, by client and address; certificate verifications, by address',
+  ),
   RATE_LIMIT_REDIS_URL: redisUrl.optional('Redis or Valkey: limits apply to all servers, not to each process'),
   TRUSTED_PROXIES: integer(0, 10).or(0, 'Proxies that append to `X-Forwarded-For`; 0 = the peer is the caller'),
   ERASURE_JOURNAL: text.optional('File of erasures that a restore repeats; default: `erasures.ndjson` in `DATA_DIR`'),

@@ -198,6 +198,7 @@ it('verifyCertificate is limited by address, as failed logins are', async () => 
     });
   const answers = [await verify('192.0.2.9'), await verify('192.0.2.9'), await verify('192.0.2.9')];
   expect(answers.map(({ status }) => status)).toEqual([404, 404, 429]);
+  expect(answers.map(policyOf)).toEqual(Array(3).fill('"certificates";q=2;w=60'));
   expect((await verify('192.0.2.10')).status).toBe(404);
 });
 

@@ -3,6 +3,7 @@ import { newCategory, newClinic, newEncounter, newPartner, newPatient, newProduc
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { isThere, packages } from '../support/optional.js';
+import { expectProblem } from '../support/refusals.js';
 import { completedEncounter, deny, reviewed, reviewer, revoked } from '../support/reviews.js';
 import { atTime } from '../support/tokens.js';
 
@@ -22,6 +23,14 @@ async function textOf(encounterNo: number, token = partner.token, order = '-layo
   const pdf = Buffer.from(await response.arrayBuffer());
   return execFileSync('pdftotext', [order, '-', '-'], { input: pdf }).toString();
 }
+
+describe('getCertificate 409', () => {
+  it('says that an encounter that waits for its review has no certificate', async () => {
+    const refused = await get((await newEncounter(harness, partner)).encounter_id);
+    expectProblem(refused, 409, 'invalid_state');
+    expect(refused.body.detail).toBe('Only completed encounters have a certificate.');
+  });
+});
 
 describe('getCertificate 200', () => {
   it('returns a tagged PDF', async () => {

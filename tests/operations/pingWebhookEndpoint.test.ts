@@ -2,6 +2,7 @@ import { feedPage } from '../support/events.js';
 import { newClient, newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
 const harness = await openHarness();
@@ -24,5 +25,15 @@ describe('pingWebhookEndpoint 202', () => {
     }));
     expect((await feedPage(harness, partner)).data).toEqual([ofOurs]);
     expect((await feedPage(harness, colleague)).data).toEqual([ofTheirs]);
+  });
+});
+
+describe('pingWebhookEndpoint 409', () => {
+  it('says that the endpoint is disabled, and how to enable it', async () => {
+    const { id } = await newEndpoint(harness, partner);
+    await call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json: { status: 'disabled' } });
+    const refused = await ping(id);
+    expectProblem(refused, 409, 'invalid_state');
+    expect(refused.body.detail).toMatch(/^The endpoint is disabled\. .*PATCH \/webhook-endpoints\/\{endpoint_id\}/);
   });
 });

@@ -10,7 +10,7 @@ export async function withLimits<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const { limits, log } = services;
-  const all = { default: 1, burst: 1, uploads: 1, bulk: 1, token: 1, 'token-failures': 1, ...quotas };
+  const all = { default: 1, burst: 1, uploads: 1, bulk: 1, token: 1, 'token-failures': 1, certificates: 1, ...quotas };
   Object.assign(services, { limits: await openLimits(all, null, log) });
   return work().finally(() => Object.assign(services, { limits }));
 }

@@ -53,7 +53,7 @@ it('the configuration without any variable has the embedded database, and is fro
     keepAliveTimeout: 65_000,
     maxConnections: 5_000,
     rateLimit: {
-      quotas: { default: 1_200, burst: 200, uploads: 60, bulk: 10, token: 120, 'token-failures': 20 },
+      quotas: { default: 1_200, burst: 200, uploads: 60, bulk: 10, token: 120, 'token-failures': 20, certificates: 20 },
       redisUrl: null,
     },
     trustedProxies: 0,

@@ -16,7 +16,7 @@ export type Certificate = Awaited<ReturnType<typeof certify>>;
 export async function certify({ db, caller }: ModelContext, encounter: ShownEncounter) {
   const { tenantId } = caller;
   const { id, status, gfeNo, patientId, reviewerRef } = encounter;
-  if (status !== 'completed') throw invalidState(status);
+  if (status !== 'completed') throw invalidState(status, 'Only completed encounters have a certificate.');
   const inOrder = { where: { tenantId }, orderBy: { position: 'asc' } } as const;
   const { clinic, patient, gfeItems, treatments } = await db.prisma.encounter.findUniqueOrThrow({
     where: { tenantId_id: { tenantId, id } },

@@ -191,7 +191,12 @@ export async function requireActive(context: LookupContext, id: string): Promise
     context.db.of(context.caller.tenantId).rows`
       SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)} FOR NO KEY UPDATE`,
   );
-  if (endpoint.status !== 'active') throw invalidState(endpoint.status);
+  if (endpoint.status !== 'active') {
+    throw invalidState(
+      endpoint.status,
+      'The endpoint is disabled. Set its status to active with PATCH /webhook-endpoints/{endpoint_id} first.',
+    );
+  }
   return endpoint;
 }
 

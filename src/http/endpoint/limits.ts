@@ -9,6 +9,9 @@ import type { Locals } from './route.js';
 /** Milliseconds before a refusal is sent: a caller that retries at once would otherwise keep the process busy. */
 export const REFUSAL_DELAY_MS = 100;
 
+/** Failed token requests count by client and address, so that others cannot exhaust the client's quota. */
+const countedByAddress: ReadonlySet<LimitName> = new Set(['token-failures', 'certificates']);
+
 /** The limits of one request. Stores the last usage in `locals`, for the response headers. */
 export function limitsOf(limits: Limits | null, locals: Locals, addressOf: () => string | null): RequestLimits {
   const refuseIfExceeded = async (usage: Usage): Promise<void> => {
@@ -18,9 +21,8 @@ export function limitsOf(limits: Limits | null, locals: Locals, addressOf: () =>
     await delay(REFUSAL_DELAY_MS);
     throw new Problem('rate_limited');
   };
-  // Count failed token requests by client and address, so that others cannot exhaust the client's quota.
   const keyFor = (name: LimitName, key: string): string =>
-    name === 'token-failures' ? `${key} ${networkOf(addressOf())}` : key;
+    countedByAddress.has(name) ? `${key} ${networkOf(addressOf())}` : key;
   return {
     async count(name, key, ownQuota) {
       if (limits) await refuseIfExceeded(await limits.take(name, keyFor(name, key), ownQuota));
