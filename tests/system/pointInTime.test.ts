@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -39,6 +39,10 @@ const usable = hasDebianPostgres() && isThere(found, 'a restore to a point in ti
       "CREATE ROLE tester SUPERUSER LOGIN PASSWORD 'secret'",
       'CREATE DATABASE ces',
     );
+    // As in Debian's clusters, whose configuration is in /etc, the backup lacks these files.
+    for (const name of ['postgresql.conf', 'pg_hba.conf', 'pg_ident.conf']) {
+      await rename(`${data}/${name}`, `${dataDir}/${name}`);
+    }
     await asUser('pgbackrest', '--stanza=ces', 'stanza-create');
     const url = `postgresql://tester:secret@127.0.0.1:${port}/ces`;
     await migrateDatabase({ ownerUrl: url, url });
