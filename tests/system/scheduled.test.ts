@@ -19,7 +19,6 @@ const cwd = fileURLToPath(packageRoot);
     const urlOf = (name: string): string => `postgresql://ces_owner:secret@127.0.0.1:${cluster.port}/${name}`;
     await cluster.sql(
       "CREATE ROLE ces_owner LOGIN PASSWORD 'secret'",
-      'GRANT SET ON PARAMETER "audit.retention" TO ces_owner',
       ...['ces', 'ces_drill'].map((name) => `CREATE DATABASE ${name} OWNER ces_owner`),
     );
     await migrateDatabase({ ownerUrl: urlOf('ces'), url: urlOf('ces') });
