@@ -77,7 +77,13 @@ interface Manifest {
   'Compose accepts its file once secrets are set',
   () => {
     const check = ['-f', `${kit}compose.yaml`, 'config', '-q'];
-    const secrets = { OWNER_PASSWORD: 'a', SERVICE_PASSWORD: 'b', S3_SECRET_KEY: 'c', GRAFANA_PASSWORD: 'd' };
+    const secrets = {
+      OWNER_PASSWORD: 'a',
+      SERVICE_PASSWORD: 'b',
+      S3_SECRET_KEY: 'c',
+      GRAFANA_PASSWORD: 'd',
+      BACKUP_PASSPHRASE: 'e',
+    };
     const env = { ...secrets, BASE_URL: 'https://api.example.com' };
     expect(run('docker-compose', check, env)).toBe('');
     expect(() => run('docker-compose', check, { ...env, SERVICE_PASSWORD: '' })).toThrow(/: SERVICE_PASSWORD\n/);
