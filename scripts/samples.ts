@@ -50,8 +50,7 @@ export function sampleRequest(method: string, path: string, operation: SampledOp
   );
   const type = form ? FORM : json ? 'application/json' : undefined;
   const headers: Record<string, unknown> = { ...params.header, ...(type ? { 'Content-Type': type } : {}) };
-  // Use a new key each time: with the same one, the response of the first request would be repeated.
-  if ('Idempotency-Key' in headers) headers['Idempotency-Key'] = '{uuid}';
+  if (KEY in headers) headers[KEY] = '{uuid}';
   const lines = Object.entries(headers).map(([name, value]) => `\n${name}: ${String(value)}`);
   const body = form ? fields.join('&') : json ? literal(json) : undefined;
   const text = `${method.toUpperCase()} ${targetOf(path, params)}${lines.join('')}`;
@@ -61,6 +60,8 @@ export function sampleRequest(method: string, path: string, operation: SampledOp
 /** Parameters that samples omit: cursors come from an earlier response, and a first request should not fail. */
 const leftOut = ['after', 'cursor', 'Sandbox-Behavior'];
 const FORM = 'application/x-www-form-urlencoded';
+/** Samples send a new key each time: with the same one, the response of the first request would be repeated. */
+const KEY = 'Idempotency-Key';
 
 function sampled(method: string, path: string, operation: SampledOperation): Sampled {
   const { security, parameters = [], requestBody: { content = {} } = {}, responses } = operation;
@@ -103,7 +104,9 @@ function curl({ method, path, isPublic, params, form, json, file }: Sampled): st
   return [
     ['curl', method !== implied && `-X ${method.toUpperCase()}`, url].filter(Boolean).join(' '),
     ...(isPublic ? [] : ['-H "Authorization: Bearer $TOKEN"']),
-    ...Object.entries(params.header).map(([name, value]) => `-H '${name}: ${String(value)}'`),
+    ...Object.entries(params.header).map(([name, value]) =>
+      name === KEY ? `-H "${KEY}: $(uuidgen)"` : `-H '${name}: ${String(value)}'`,
+    ),
     ...fields,
     ...(json ? ["-H 'Content-Type: application/json'", `-d '${literal(json).replaceAll("'", String.raw`'\''`)}'`] : []),
     ...(file ? [`-o ${file}`] : []),
@@ -167,7 +170,8 @@ function python({ method, path, isPublic, params, form, json, file, hasBody }: S
     Object.entries(values).map(([name, value]) => [name, JSON.stringify(String(value))]);
   const token: Member[] = isPublic ? [] : [['Authorization', '"Bearer " + os.environ["TOKEN"]']];
   const fields = texts(form ?? {}).map(([name, text]): Member => [name, secrets[name] ? env(secrets[name]) : text]);
-  const named = { params: texts(params.query), headers: [...token, ...texts(params.header)], data: fields };
+  const headers = texts(params.header).map(([name, text]): Member => [name, name === KEY ? 'str(uuid.uuid4())' : text]);
+  const named = { params: texts(params.query), headers: [...token, ...headers], data: fields };
   const options = Object.entries(named).flatMap(([name, members]) =>
     members.length > 0 ? [[name, dict(members)]] : [],
   );
@@ -177,6 +181,7 @@ function python({ method, path, isPublic, params, form, json, file, hasBody }: S
   const given = lines.length > 1 ? `\n${lines.map((line) => `${indented(line)},\n`).join('')}` : lines.join('');
   return [
     'import os',
+    ...(KEY in params.header ? ['import uuid'] : []),
     '',
     'import requests',
     '',
