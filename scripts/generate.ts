@@ -111,8 +111,9 @@ interface NamedOperation {
 }
 
 /**
- * The operations by resource and name. The resource is their tag, such as `encounters`; the name is the operationId
- * without the tag's noun: `createEncounter` is `encounters.create`, and `getEncounterStatus` is `encounters.getStatus`.
+ * The operations by resource and name. The resource is their tag, such as `encounters`; the name is the operationId, without
+ * the tag's noun if that follows the verb: `createEncounter` is `encounters.create`, `getEncounterStatus` is
+ * `encounters.getStatus`, but `listPatientDocuments` is `documents.listPatientDocuments`.
  */
 const resourcesOf = ({ paths = {} }: OpenAPI3): Map<string, NamedOperation[]> => {
   const resources = new Map<string, NamedOperation[]>();
