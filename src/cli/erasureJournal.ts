@@ -10,11 +10,13 @@ export interface Erasure {
   readonly erasedAt: string;
 }
 
-/** Appends an erasure to the journal. */
-export async function noteErasure(file: string, { tenantId, patientId, erasedAt }: Erasure): Promise<void> {
+/** Opens the journal for appending, and appends an erasure, if given: without it, only checks that this is possible. */
+export async function noteErasure(file: string, erasure?: Erasure): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const journal = await open(file, 'a', 0o600);
   try {
+    if (!erasure) return;
+    const { tenantId, patientId, erasedAt } = erasure;
     await journal.appendFile(`${JSON.stringify({ tenantId, patientId, erasedAt })}\n`);
     await journal.sync();
   } finally {

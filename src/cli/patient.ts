@@ -78,8 +78,10 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
         command.error('error: give --before-retention and --reason together');
       }
       await confirm(terminal, `This irreversibly anonymizes patient ${id} of ${tenant}.`, yes);
+      await note(terminal, 'Nothing was erased');
       const { tenantId, objects, encounters } = await erase(terminal, tenant, id, { beforeRetention });
-      await note(terminal, { tenantId, patientId: id, erasedAt: new Date().toISOString() });
+      const erasure = { tenantId, patientId: id, erasedAt: new Date().toISOString() };
+      await note(terminal, 'The patient was erased, but a restore would not repeat the erasure', erasure);
       const counts = `Documents removed: ${objects.length}. Encounters kept without personal data: ${encounters}`;
       print(terminal, json, { id, documents: objects.length, encounters }, `Patient ${id} was erased. ${counts}.`);
     });
@@ -105,12 +107,15 @@ export async function erase(
   return erased;
 }
 
-/** Writes the journal. Called after the commit, because the journal must not name patients who were not erased. */
-async function note(terminal: CliIo, erasure: Erasure): Promise<void> {
+/**
+ * Writes the journal after the commit, because the journal must not name patients who were not erased. Without an erasure,
+ * only checks before it that the journal can be written. @param state begins the error
+ */
+async function note(terminal: CliIo, state: string, erasure?: Erasure): Promise<void> {
   const { erasureJournal } = readConfig(terminal.environment);
   await noteErasure(erasureJournal, erasure).catch((cause: unknown) => {
     const advice = `${erasureJournal} cannot be written: ${messageOf(cause)}. Correct that, then repeat the command.`;
-    throw new Error(`The patient was erased, but a restore would not repeat the erasure: ${advice}`, { cause });
+    throw new Error(`${state}: ${advice}`, { cause });
   });
 }
 

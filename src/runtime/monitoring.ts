@@ -10,6 +10,7 @@ import { checkpointDelay } from '../domain/audit/checkpoints.js';
 import { webhookBacklog } from '../domain/webhooks/backlog.js';
 import type { Config } from '../config.js';
 import type { DomainContext } from '../context.js';
+import { errorCode } from '../failures.js';
 import { version } from '../packageRoot.js';
 import { startTelemetry } from '../telemetry.js';
 import { sharedFor } from './sharedFor.js';
@@ -47,7 +48,8 @@ async function servePage(
     );
   });
   await once(server.listen(port, host), 'listening').catch((cause: unknown) => {
-    throw new Error(`Cannot listen on METRICS_HOST and METRICS_PORT: ${String(cause)}`, { cause });
+    const advice = errorCode(cause) === 'EADDRINUSE' ? '. Choose another METRICS_PORT.' : '';
+    throw new Error(`Cannot listen on METRICS_HOST and METRICS_PORT: ${String(cause)}${advice}`, { cause });
   });
   const address = server.address() as AddressInfo;
   return {

@@ -7,12 +7,13 @@ import { rowsOf } from '../support/migrations.js';
 import { filesBelow } from '../support/objectStores.js';
 import { cancelled, deny, reviewed } from '../support/reviews.js';
 import { refusal, openOperator } from './operator.js';
+import { runProgram } from './runProgram.js';
 
 /** Marks every value that describes the person. */
 const MARK = 'zqy';
 
 const files = await startFileHost();
-const { harness, database, run, json } = await openOperator('service', {
+const { harness, database, environment, run, json } = await openOperator('service', {
   environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
 });
 const partner = await newPartner(harness);
@@ -155,6 +156,14 @@ it('patient export writes all data of a person, and patient erase keeps only ids
     ...['failed', 'failed', 'failed'].map((outcome) => row('patient erase', outcome)),
     ...['success', 'success'].map((outcome) => row('patient erase', outcome, 'court-order/4711')),
   ]);
+});
+
+it('patient erase erases nothing while ERASURE_JOURNAL cannot be written', async () => {
+  const id = await newPatient(harness, partner);
+  const journal = { ...environment, ERASURE_JOURNAL: '/dev/null/erasures' };
+  const erased = await runProgram(journal, ...patient('erase', id, '--yes'));
+  expect(erased).toEqual(refusal(1, /^Nothing was erased: \/dev\/null\/erasures cannot be written: /));
+  expect((await call(harness, `GET /clients/${id}`, partner)).body.email).not.toContain('@erased.invalid');
 });
 
 it('patient erase is refused for recordRetentionYears after the last decision, and requires --before-retention and --reason together', async () => {

@@ -62,6 +62,8 @@ describe('the start', () => {
     const said = await refusalOf({ PORT: String(port), DATA_DIR: folder('untouched') }, '--migrate');
     expect(said).toMatch(new RegExp(`PORT: .*EADDRINUSE.*${port}\\. Stop .* or choose another PORT`));
     expect(await readdir(folder())).not.toContain('untouched');
+    const metrics = await refusalOf({ METRICS_PORT: String(port), DATABASE_URL: database.serviceUrl });
+    expect(metrics).toMatch(/METRICS_PORT: .*EADDRINUSE.* Choose another METRICS_PORT\./);
     other.close();
   });
 
