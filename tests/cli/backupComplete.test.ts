@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newEncounter, newPartner, newPatient } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
+import { cancelled } from '../support/reviews.js';
 import { openOperator } from './operator.js';
 
 const folder = temporaryFolder();
@@ -20,6 +21,29 @@ it('backup complete skips the numbers since the point in time, and warns without
   expect((await newEncounter(harness, partner)).encounter_id).toBeGreaterThan(Number(before) + 1_000_000);
   const where = { operationId: 'backup complete', tenantId: '-' };
   expect(await harness.domain.db.prisma.auditEvent.count({ where })).toBe(1);
+});
+
+it.each(['1026-11-28', '9026-11-28T16:00:00Z'])('backup complete refuses the impossible time %s', async (at) => {
+  const before = (await newEncounter(harness, partner)).encounter_id;
+  const refused = await run('backup', 'complete', '--at', at);
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/--at must be from 20[^ ]*Z, .* to the present\.\n$/),
+  });
+  expect((await newEncounter(harness, partner)).encounter_id).toBe(before + 1);
+});
+
+it('backup complete lists the erasures that fail with their reasons and commands, which work once those are mended', async () => {
+  const { patientId, gfe_no: gfeNo, encounter_id: id } = await newEncounter(harness, partner);
+  const entry = { tenantId, patientId, erasedAt: '2026-11-28T00:00:00.000Z' };
+  await writeFile(folder('failing'), `${JSON.stringify(entry)}\n`);
+  const { code, stdout, stderr } = await run(...completion, '--erasures', folder('failing'));
+  expect([code, stdout]).toEqual([1, 'The restore lacks only erasures. Patients erased: 0.\n']);
+  const [, why, command = ''] = stderr.split('\n');
+  expect(why).toBe(`${gfeNo} is open. Finish or cancel it first. Nothing was erased.`);
+  await cancelled(harness, partner, { encounter_id: id });
+  expect(await run(...command.replace('  $ ces ', '').split(' '))).toMatchObject({ code: 0, stderr: '' });
+  expect(await isErased(patientId)).toBe(true);
 });
 
 it.each([

@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import { rowsOf } from '../../adapters/database/withClient.js';
 import { unmarkRestore } from '../../adapters/database/restoreMark.js';
 import { readConfig } from '../../config.js';
 import type { DomainContext } from '../../context.js';
@@ -25,6 +26,8 @@ import { pgProgram } from './programs.js';
 import { restoreFiles } from './restore.js';
 
 const FOLDER = '/secure/backup';
+/** The reason of repeated erasures in the audit. */
+const AGAIN = 'restored-backup';
 const FROM = ['--from <folder>', 'the folder of the backup'] as const;
 const AT = ['--at <time>', 'the last kept backup at or before this time (default: the latest)', moment] as const;
 const ERASURES = [
@@ -127,12 +130,26 @@ function addCompletion(backup: Command, terminal: CliIo): void {
     .option(...ERASURES)
     .action(async ({ at, erasures: journal, json }) => {
       const listed = await listedErasures(terminal, journal);
-      const present = await withAnySchema(terminal, (database, log) => afterRows(terminal, database, log, at, listed));
+      const present = await withAnySchema(terminal, async (database, log) => {
+        await assertPast(database, at);
+        return afterRows(terminal, database, log, at, listed);
+      });
       const failed = await eraseAgain(terminal, present);
       const erased = present.length - failed.length;
-      print(terminal, json, { erased }, `The restore is complete. Patients erased: ${erased}.`);
+      const state = failed.length > 0 ? 'The restore lacks only erasures' : 'The restore is complete';
+      print(terminal, json, { erased }, `${state}. Patients erased: ${erased}.`);
       assertErased(failed);
     });
+}
+
+/** @throws Error for a point in time that no restore can have: a future one, or one before the first migration */
+async function assertPast({ ownerUrl }: ServiceDatabase, at: Date): Promise<void> {
+  const since = 'SELECT min(finished_at) AS created, now() FROM _prisma_migrations';
+  const [database] = await rowsOf<{ created: Date | null; now: Date }>(ownerUrl, '_prisma_migrations', since);
+  const { created, now } = database ?? { created: null, now: new Date() };
+  if (at <= now && at >= (created ?? at)) return;
+  const from = created?.toISOString() ?? '';
+  throw new Error(`--at must be from ${from}, the first migration of this database, to the present.`);
 }
 
 /** Migrates, skips the numbers that may have been assigned since the backup, and finds the erasures to repeat. */
@@ -153,10 +170,12 @@ async function afterRows(
 /** @throws Error with a command for each erasure that failed */
 function assertErased(failed: Awaited<ReturnType<typeof eraseAgain>>): void {
   if (failed.length === 0) return;
-  const lines = failed.map(
-    ({ tenantId, patientId, why }) => `${PROGRAM} patient erase ${patientId} --tenant ${tenantId}: ${why}`,
-  );
-  throw new Error(['These patients must still be erased:', ...lines].join('\n'));
+  const lines = failed.flatMap(({ tenantId, patientId, why }) => [
+    why,
+    `  $ ${PROGRAM} patient erase ${patientId} --tenant ${tenantId} --yes --before-retention --reason ${AGAIN}`,
+  ]);
+  const advice = 'Correct each reason, if need be once servers run, then run the command below it.';
+  throw new Error([`These patients must still be erased. ${advice}`, ...lines].join('\n'));
 }
 
 const summary = ({ takenAt, version, postgres, rows, objects, missing }: Manifest) => ({
@@ -202,7 +221,7 @@ async function eraseAgain(terminal: CliIo, erasures: readonly Erasure[]) {
   const failed: (Erasure & { readonly why: string })[] = [];
   for (const erasure of erasures) {
     const { tenantId, patientId } = erasure;
-    const named = { name: 'patient erase', tenant: tenantId, subject: patientId, reason: 'restored-backup' };
+    const named = { name: 'patient erase', tenant: tenantId, subject: patientId, reason: AGAIN };
     const command = terminal.command && { ...terminal.command, ...named };
     await erase({ ...terminal, ...(command && { command }) }, tenantId, patientId, {
       beforeRetention: true,
