@@ -1,6 +1,7 @@
 import { Command } from '@commander-js/extra-typings';
 import { createServer } from 'node:http';
 import type { Logger } from 'pino';
+import { POOLER_REMEDY } from './adapters/database/databaseUrl.js';
 import { startTracing } from './adapters/tracing/startTracing.js';
 import { readConfig, type Config } from './config.js';
 import { describeCauses, messageOf } from './failures.js';
@@ -37,7 +38,9 @@ await program.parseAsync().catch(refuse('start'));
 /** Reports an error's message without its stack: errors here come from configuration or environment, not from code. */
 function refuse(what: string): (error: unknown) => never {
   return (error) => {
-    process.stderr.write(`The service did not ${what}. ${messageOf(error)}\n`);
+    const [cause, remedy] = POOLER_REMEDY;
+    const text = cause.test(messageOf(error)) ? remedy : messageOf(error);
+    process.stderr.write(`The service did not ${what}. ${text}\n`);
     process.exit(1);
   };
 }

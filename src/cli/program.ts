@@ -1,5 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import { isUnavailable } from '../adapters/database/databaseErrors.js';
+import { isUnavailable, sqlState } from '../adapters/database/databaseErrors.js';
+import { POOLER_REMEDY } from '../adapters/database/databaseUrl.js';
 import { lastLine } from '../failures.js';
 import { Problem } from '../problem.js';
 import { configWarnings } from '../runtime/configWarnings.js';
@@ -42,8 +43,8 @@ export async function runCommand(args: readonly string[], terminal: CliIo): Prom
     const ofUsage = error instanceof CommanderError;
     // Commander ends --help and --version with an error, too; those are successes.
     if (ofUsage && error.exitCode === 0) return 0;
-    if (asJson) terminal.err(lineOf({ error: ofUsage ? { message: usageOf(error) } : jsonOf(error) }));
-    else if (!ofUsage) terminal.err(`${colored(terminal, 'red', toldOf(error))}\n`);
+    if (asJson) terminal.err(lineOf({ error: ofUsage ? { message: usageOf(error) } : jsonOf(error, terminal) }));
+    else if (!ofUsage) terminal.err(`${colored(terminal, 'red', toldOf(error, terminal))}\n`);
     return ofUsage ? MISUSED : FAILED;
   }
 }
@@ -56,9 +57,9 @@ function usageOf({ code, message }: CommanderError): string {
 }
 
 /** An error as JSON; the error of an import includes its faults. */
-function jsonOf(error: unknown): object {
+function jsonOf(error: unknown, terminal: CliIo): object {
   const faults = typeof error === 'object' && error !== null && 'faults' in error ? { faults: error.faults } : {};
-  return { message: toldOf(error), ...faults };
+  return { message: toldOf(error, terminal), ...faults };
 }
 
 /** Creates the program with all commands. @param usage receives messages about wrong usage */
@@ -99,7 +100,23 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
 }
 
 /** The text of an error for the operator. An error of a library or of Node is reduced to its last line. */
-function toldOf(error: unknown): string {
+function toldOf(error: unknown, terminal: CliIo): string {
+  const text = textOf(error);
+  const advice = adviceOf(error, text, terminal);
+  return advice ? `${text.replace(/\.$/, '')}. ${advice}` : text;
+}
+
+/** The remedy for SQLSTATE 42501, insufficient privilege, and 42P01, undefined table, unless the text has one. */
+function adviceOf(error: unknown, text: string, { environment }: CliIo): string | undefined {
+  const [pooler, remedy] = POOLER_REMEDY;
+  if (pooler.test(text)) return remedy;
+  const state = sqlState(error) ?? (error instanceof Error ? sqlState(error.cause) : undefined);
+  if (state === '42P01') return `Run "${PROGRAM} migrate" first.`;
+  if (state !== '42501' || environment['DATABASE_OWNER_URL'] || text.includes('DATABASE_OWNER_URL')) return undefined;
+  return `Set DATABASE_OWNER_URL. If that is not enough, run "${PROGRAM} migrate" with it.`;
+}
+
+function textOf(error: unknown): string {
   if (isUnavailable(error)) return `The database does not answer: ${lastLine(error)}`;
   // The problem's own text is for callers of the API.
   if (error instanceof Problem && error.cause !== undefined) return lastLine(error.cause);

@@ -37,9 +37,10 @@ export function addTenantFileCommands(tenant: Command, terminal: CliIo): void {
       assertComplete('export', missing);
     });
 
-  addCommand(tenant, 'import', 'add an exported tenant to a database that does not have it', [
-    '--from /secure/lakeside',
-  ])
+  const importing =
+    'add an exported tenant to a database that does not have it, as DATABASE_OWNER_URL if the service has a separate role; ' +
+    'then run "tenant activate" if it was deactivated';
+  addCommand(tenant, 'import', importing, ['--from /secure/lakeside'])
     .requiredOption('--from <folder>', 'the folder of the export')
     .action(async ({ from, json }) => {
       const source = await openBackupStore(terminal, from);

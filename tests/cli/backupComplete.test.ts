@@ -30,7 +30,7 @@ it.each(['1026-11-28', '9026-11-28T16:00:00Z'])('backup complete refuses the imp
     code: 1,
     stderr: expect.stringMatching(/--at must be from 20[^ ]*Z, .* to the present\.\n$/),
   });
-  expect((await newEncounter(harness, partner)).encounter_id).toBe(before + 1);
+  expect((await newEncounter(harness, partner)).encounter_id).toBe(Number(before) + 1);
 });
 
 it('backup complete lists the erasures that fail with their reasons and commands, which work once those are mended', async () => {

@@ -16,9 +16,9 @@ import { temporaryFolder } from '../support/folder.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
-import { openTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createEmptyDatabase, openTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { newSandbox } from '../support/sandbox.js';
-import { openOperator, type Operator } from './operator.js';
+import { openOperator, refusal, type Operator } from './operator.js';
 import { runProgram } from './runProgram.js';
 
 const folder = temporaryFolder();
@@ -189,6 +189,18 @@ it.each(hostile)('tenant import refuses %s and changes nothing', async (_name, m
   expect(await contents()).toEqual(before);
   expect(await readdir(folder())).not.toContain('sentinel');
   await rm(folder('hostile'), { recursive: true });
+});
+
+it('tenant import by a role without the rights asks for DATABASE_OWNER_URL, and on an empty database for a migration', async () => {
+  const empty = await createEmptyDatabase();
+  const importAs = (url: string) =>
+    runProgram({ DATABASE_URL: url, DATA_DIR: there.dataDir }, 'tenant', 'import', '--from', folder('export'));
+  const [byService, unmigrated] = [await importAs(target.serviceUrl), await importAs(empty.url)];
+  await empty.drop();
+  const denied =
+    /^permission denied for sequence \w+\. Set DATABASE_OWNER_URL\. If that is not enough, run "ces migrate" with it\.\n$/;
+  expect(byService).toEqual(refusal(1, denied));
+  expect(unmigrated).toEqual(refusal(1, 'relation "_prisma_migrations" does not exist. Run "ces migrate" first.\n'));
 });
 
 it('tenant import removes the documents that it has stored, if it cannot store one', async () => {

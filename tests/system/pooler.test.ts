@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkPooler, openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { jobs } from '../../src/jobs/index.js';
+import { runProgram } from '../cli/runProgram.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
 import { call } from '../support/http.js';
@@ -44,6 +45,17 @@ import { newCredentials } from './servers.js';
     db = openDatabase(throughPooler(database.url, pooler.port), { isPooled: true });
     await expect(checkPooler(db)).rejects.toThrow(message);
     await db.close();
+    await pooler.close();
+  });
+
+  it('a server refuses to start on a pooler without DATABASE_DIRECT_URL', async () => {
+    const pooler = await startPgBouncer(adminUrl());
+    const url = throughPooler(database.serviceUrl, pooler.port);
+    const server = startServer({ DATABASE_URL: url, DATA_DIR: folder() });
+    expect(await server.ended).toEqual({ code: 1, signal: null });
+    const advice = /^.* A pooler answers at DATABASE_URL: set DATABASE_DIRECT_URL to PostgreSQL itself [^\n]*\n$/;
+    expect(server.stderr()).toMatch(advice);
+    expect((await runProgram({ DATABASE_URL: url, DATA_DIR: folder() }, 'tenant', 'list')).stderr).toMatch(advice);
     await pooler.close();
   });
 

@@ -1,3 +1,4 @@
+import { POOLER_REMEDY } from '../../adapters/database/databaseUrl.js';
 import { endsWithin } from '../../adapters/endsWithin.js';
 import { lastLine } from '../../failures.js';
 
@@ -33,15 +34,17 @@ export const warning = (message: string, remedy: string): Result => ({ level: 'w
 export const failure = (message: string, remedy: string): Result => ({ level: 'failure', message, remedy });
 
 /** Remedies for causes that several checks have in common; they replace the remedy of the check. */
-const REMEDIES: readonly [cause: RegExp, remedy: string][] = [
+const REMEDIES: readonly (readonly [cause: RegExp, remedy: string])[] = [
   [
     /self-signed certificate|unable to (get (local )?issuer|verify the first) certificate/i,
     'Set NODE_EXTRA_CA_CERTS to the file with the certificate of your authority (for PostgreSQL: sslrootcert in the URL).',
   ],
   [/certificate has expired/i, 'Renew the certificate.'],
+  POOLER_REMEDY,
+  // The disk's check has its own remedy: it opens no file.
   [
-    /unsupported startup parameter/i,
-    'A pooler answers at DATABASE_URL: set DATABASE_DIRECT_URL to PostgreSQL itself (scripts/production/database.md#pooler).',
+    /EACCES: permission denied, (open|stat)/,
+    'Run doctor as the user of the service, and make the file readable for this user (chown).',
   ],
   [/WRONGPASS|NOAUTH/, 'Correct the user and password in RATE_LIMIT_REDIS_URL.'],
 ];
