@@ -19,8 +19,12 @@ export function configWarnings(environment: Readonly<Record<string, string | und
       const isMet = value === undefined ? environment[other] : environment[other] === value;
       return condition && !isMet ? `${name} has no effect without ${condition}.` : [];
     });
-  if (environment['RATE_LIMIT'] !== 'off') return warnings;
-  return [...warnings, 'RATE_LIMIT=off: clients may send any number of requests. Use it for load tests only.'];
+  // A shell that reads a file for systemd loses a DATABASE_URL with & and without quotes.
+  if (!environment['DATABASE_URL'] && environment['BASE_URL']?.startsWith('https:'))
+    warnings.push('DATABASE_URL is not set: this works on the embedded database in DATA_DIR.');
+  if (environment['RATE_LIMIT'] === 'off')
+    warnings.push('RATE_LIMIT=off: clients may send any number of requests. Use it for load tests only.');
+  return warnings;
 }
 
 /** The variable that was probably meant: the name differs by separators, case or up to two typing errors. */

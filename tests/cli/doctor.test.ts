@@ -98,6 +98,13 @@ const warnings: Broken[] = [
     /NODE_EXTRA_CA_CERTS/,
     { BASE_URL: `https://localhost:${String(securePort)}` },
   ],
+  [
+    'a proxy that hides the addresses of callers',
+    'base URL',
+    /TRUSTED_PROXIES=0 .* share its address/,
+    /Set TRUSTED_PROXIES/,
+    { BASE_URL: `https://localhost:${String(securePort)}` },
+  ],
   ['plain HTTP', 'base URL', /plain HTTP/, /https/, { BASE_URL: harness.baseUrl.replace('127.0.0.1', '0.0.0.0') }],
 ];
 

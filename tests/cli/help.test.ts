@@ -62,7 +62,7 @@ describe("the operator's program", () => {
     const [misused, groupless, refused] = await Promise.all([
       run('tenant', 'create', '--json'),
       run('client', '--json'),
-      runProgram({ BASE_URL: 'https://a.example/x' }, 'tenant', 'list', '--json'),
+      runProgram({ BASE_URL: 'http://a.example/x' }, 'tenant', 'list', '--json'),
     ]);
     const message = (code: number, text: string) => refusal(code, `${JSON.stringify({ error: { message: text } })}\n`);
     expect([misused, groupless, refused]).toEqual([

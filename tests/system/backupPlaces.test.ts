@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { pgProgram } from '../../src/cli/backup/programs.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { runJson, runProgram } from '../cli/runProgram.js';
 import { debianPrograms, hasDebianPostgres, startDebianPostgres } from '../support/debianPostgres.js';
@@ -25,6 +27,18 @@ async function filesOf(): Promise<string[]> {
   const entries = await readdir(backup, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
+
+it.each([
+  [15, '/etc/ssl/certs/ca-certificates.crt'],
+  [16, 'system'],
+])('pg_dump of PostgreSQL %i trusts the authorities in %s', async (version, authorities) => {
+  const script = `#!/bin/sh\n[ "$1" = --version ] && echo "pg_dump (PostgreSQL) ${version}.1" || echo "$2"\n`;
+  await writeFile(folder('pg_dump'), script, { mode: 0o755 });
+  const program = await pgProgram('pg_dump', version, { PATH: `${folder()}:${process.env['PATH']}` });
+  const address = await text(program.output('postgresql://u@db.example/ces?sslmode=verify-full'));
+  expect(new URL(address).searchParams.get('sslrootcert')).toBe(authorities);
+  await rm(folder('pg_dump'));
+});
 
 (hasDebianPostgres() ? describe : describe.skip)('a backup in a folder', () => {
   beforeAll(async () => {

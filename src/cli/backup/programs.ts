@@ -9,6 +9,8 @@ import { promisify } from 'node:util';
 type Environment = Readonly<Record<string, string | undefined>>;
 const run = promisify(execFile);
 const DEBIAN = '/usr/lib/postgresql';
+/** Debian's file of the public authorities. */
+const AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
 
 /** An installed program of PostgreSQL, such as pg_dump. */
 export interface PgProgram {
@@ -49,7 +51,7 @@ export async function pgProgram(name: string, atLeast: number, environment: Envi
     major: fitting.major,
 
     async *output(url, ...args) {
-      const { child, ended } = start(fitting.file, url, args, environment);
+      const { child, ended } = start(fitting, url, args, environment);
       child.stdin.end();
       try {
         yield* child.stdout;
@@ -60,7 +62,7 @@ export async function pgProgram(name: string, atLeast: number, environment: Envi
     },
 
     async feed(input, url, ...args) {
-      const { child, ended } = start(fitting.file, url, args, environment);
+      const { child, ended } = start(fitting, url, args, environment);
       child.stdout.resume();
       let failure: { readonly error: unknown } | undefined;
       async function* watched() {
@@ -80,10 +82,15 @@ export async function pgProgram(name: string, atLeast: number, environment: Envi
   };
 }
 
+interface Program {
+  readonly file: string;
+  readonly major: number;
+}
+
 /** Starts a program. Passes the password in its environment, because other users can read arguments. */
-function start(file: string, url: string | null, args: readonly string[], environment: Environment) {
+function start({ file, major }: Program, url: string | null, args: readonly string[], environment: Environment) {
   const env = { ...environment, ...(url !== null && passwordOf(url)) };
-  const child = spawn(file, [...args, ...(url === null ? [] : withoutPassword(url))], { env });
+  const child = spawn(file, [...args, ...(url === null ? [] : withoutPassword(url, major))], { env });
   const end = Promise.all([once(child, 'close'), text(child.stderr)]);
   // Prevent an unhandled rejection: the error is handled once the output has been read.
   end.catch(() => undefined);
@@ -97,14 +104,14 @@ function start(file: string, url: string | null, args: readonly string[], enviro
   return { child, ended };
 }
 
-function withoutPassword(url: string): string[] {
+function withoutPassword(url: string, major: number): string[] {
   const address = new URL(url);
   address.password = '';
   const { searchParams } = address;
   searchParams.delete('password');
-  // Without sslrootcert, libpq would trust no public authority, but Node does.
+  // Without sslrootcert, libpq would trust no public authority, but Node does. Before 16, it does not know those of the system.
   if (searchParams.get('sslmode') === 'verify-full' && !searchParams.has('sslrootcert')) {
-    searchParams.set('sslrootcert', 'system');
+    searchParams.set('sslrootcert', major < 16 ? AUTHORITIES : 'system');
   }
   return ['--dbname', address.href];
 }

@@ -154,6 +154,11 @@ function baseUrl(config: Config): Check {
       `${url} is plain HTTP: tokens are not protected.`,
       `Set BASE_URL to an https URL (${INSTALL}#proxy).`,
     );
-    return [await named(), ...(isProtected ? [] : [plain])];
+    const hidden = warning(
+      'TRUSTED_PROXIES=0 behind a proxy: all callers share its address, so others can block a client by failed logins.',
+      `Set TRUSTED_PROXIES to the number of proxies (${INSTALL}#proxy).`,
+    );
+    const isHidden = url.startsWith('https:') && config.trustedProxies === 0;
+    return [await named(), ...(isProtected ? [] : [plain]), ...(isHidden ? [hidden] : [])];
   });
 }
