@@ -12,6 +12,8 @@ export const { name, version } = JSON.parse(readFileSync(new URL('package.json',
 function findPackageRoot(folder: URL): URL {
   if (existsSync(new URL('package.json', folder))) return folder;
   const parent = new URL('../', folder);
-  if (parent.href === folder.href) throw new Error('package.json not found above ' + import.meta.url);
+  if (parent.href === folder.href) {
+    throw new Error(`No package.json above ${import.meta.url}: run the service from its complete folder.`);
+  }
   return findPackageRoot(parent);
 }

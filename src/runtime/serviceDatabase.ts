@@ -68,8 +68,9 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
     .then(() => pendingMigrations(database.url, log))
     .catch((cause: unknown) => {
       if (isUnavailable(cause)) {
-        const advice = 'Start PostgreSQL, or correct the address.';
-        throw new Error(`DATABASE_URL does not answer: ${messageOf(cause)}. ${advice}`, { cause });
+        const advice =
+          'Start PostgreSQL, or correct the address in DATABASE_URL, DATABASE_DIRECT_URL or DATABASE_OWNER_URL.';
+        throw new Error(`The database does not answer: ${messageOf(cause)}. ${advice}`, { cause });
       }
       // SQLSTATE 42501 means insufficient privilege.
       const grant = `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants the missing rights.`;

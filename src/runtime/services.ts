@@ -15,7 +15,7 @@ import type { DomainContext, Services } from '../context.js';
 import { addKnown, areKnown } from '../domain/access/knownKeys.js';
 import { auditRecorder } from '../domain/audit/recorder.js';
 import { ATTEMPT_TIMEOUT } from '../domain/webhooks/retries.js';
-import { reasonOf } from '../failures.js';
+import { errorCode, reasonOf } from '../failures.js';
 import { countedDownloads, countedStore } from './countedOutcomes.js';
 import { databaseCheck } from './readiness.js';
 
@@ -49,7 +49,9 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
       'SIGNING_KEYS_FILE is damaged; the service keeps the keys that it read before',
     );
   }).catch((cause: unknown) => {
-    throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reasonOf(cause)}`, { cause });
+    const remedy = '. Correct the path, or create the file with "scripts/ces keys rotate".';
+    const advice = errorCode(cause) === 'ENOENT' ? remedy : '';
+    throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reasonOf(cause)}${advice}`, { cause });
   });
   const { dataDir, objectStore: store } = config;
   const objects = countedStore(await openObjectStore({ dataDir, store, links: createFileLinks(keys, baseUrl) }));

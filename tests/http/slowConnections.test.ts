@@ -99,7 +99,7 @@ describe('a half-closed connection', () => {
   });
 });
 
-it('the service closes a connection after the response although the client keeps its side open', async () => {
+it('the service closes a connection with unfinished headers although the client keeps its side open', async () => {
   const { port } = new URL(hasty.baseUrl);
   const socket = connect({ host: '127.0.0.1', port: Number(port), allowHalfOpen: true });
   socket.write(head);

@@ -9,7 +9,10 @@ import type { Locals } from './route.js';
 /** Milliseconds before a refusal is sent: a caller that retries at once would otherwise keep the process busy. */
 export const REFUSAL_DELAY_MS = 100;
 
-/** Failed token requests count by client and address, so that others cannot exhaust the client's quota. */
+/**
+ * These limits count by address, too: failed token requests, so that others cannot exhaust the client's quota, and
+ * verifications of certificates, which need no client.
+ */
 const countedByAddress: ReadonlySet<LimitName> = new Set(['token-failures', 'certificates']);
 
 /** The limits of one request. Stores the last usage in `locals`, for the response headers. */

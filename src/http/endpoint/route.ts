@@ -25,7 +25,7 @@ export interface Locals {
   traceId?: string | undefined;
   route?: Route;
   caller?: Caller | undefined;
-  /** The usage of the limit against which the request was counted last. */
+  /** The usage of the limit that was counted or checked last. */
   usage?: Usage;
   /** The code of the problem response. */
   code?: string;
