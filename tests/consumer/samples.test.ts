@@ -54,7 +54,7 @@ const successes = operations.map(
 /** Whether the machine can run the samples of a language; as {@link isThere}. */
 function canRun(label: string, [program = '', ...args]: readonly string[]): boolean {
   const found = spawnSync(program, args).status === 0;
-  return isThere(found, `samples in ${label}`, packages('curl python3-requests'));
+  return isThere(found, `samples in ${label}`, packages('curl python3-requests uuid-runtime'));
 }
 
 /** Debian installs packages for the system's Python, which may not be the first in PATH. */
@@ -62,7 +62,7 @@ const python = '/usr/bin/python3';
 
 describe('code samples', () => {
   const languages = [
-    { label: 'curl', extension: 'sh', program: 'bash', needs: ['curl', '--version'] },
+    { label: 'curl', extension: 'sh', program: 'bash', needs: ['sh', '-c', 'curl --version && uuidgen'] },
     { label: 'Python', extension: 'py', program: python, needs: [python, '-c', 'import requests'] },
   ];
   for (const { label, extension, program, needs } of languages) {
