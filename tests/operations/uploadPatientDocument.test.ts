@@ -44,7 +44,7 @@ afterEach(async () => {
 });
 
 describe('uploadPatientDocument 200', () => {
-  it('returns exactly the stored document', async () => {
+  it('returns the document with its link, size and checksum, and no other members', async () => {
     const { status, headers, body } = await upload({ url });
     const now = harness.clock.now.toISOString();
     const { tenantId, clientId } = partner;

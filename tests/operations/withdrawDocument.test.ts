@@ -30,7 +30,7 @@ const chartOf = async ({ encounter_id }: Answer['body']): Promise<Answer['body']
   (await send(`GET /encounters/${encounter_id}/chart?reviewerRef=${reviewer}`)).body;
 
 describe('withdrawDocument 200', () => {
-  it('ends the links to the document, returns it as withdrawn, and emits document.withdrawn with ids and type only', async () => {
+  it('ends the links to the document, returns it as withdrawn, and emits document.withdrawn', async () => {
     const patientId = await newPatient(harness, partner);
     const { documentId, fileUrl } = await upload(patientId, 'lab-results');
     const { body: read } = await send(`GET /documents/${documentId}`);

@@ -5,7 +5,7 @@ import { emptyRow } from '../audit/recorder.js';
 /** Lifetime of a link to a stored document, in seconds. */
 const LINK_SECONDS = 900;
 
-/** A signed link to a document. Anyone who has the link can read the file until it expires. */
+/** A signed link. Anyone with it can read the file until it expires; a withdrawal ends it, except in S3. */
 export function linkDocument(
   { objects, realNow }: Pick<Context, 'objects' | 'realNow'>,
   file: Pick<Document, 'blobPath' | 'fileName' | 'contentType'>,

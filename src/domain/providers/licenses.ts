@@ -97,7 +97,7 @@ export function requireLicense({ provider, isLicenseRequired }: WithProvider, en
   throw new Problem(
     'provider_not_licensed',
     encounter.reviewState === null
-      ? 'No US state is known for this encounter, so no license covers it. Send patientState with PATCH before the claim.'
+      ? 'No US state is known for this encounter: the partner must PATCH patientState while it is pending_review.'
       : undefined,
   );
 }

@@ -13,7 +13,7 @@ describe('an id in the file', () => {
     },
   );
 
-  it('is refused if another element of the tenant has it', () => {
+  it('is refused if it is the id of a part of another stored clinic or product', () => {
     const message = expect.stringMatching(/elsewhere/);
     const locations = [location({ name: 'New', id: idOf('location') })];
     const second = clinic({ legalName: 'New, LLC', locations });

@@ -5,7 +5,9 @@ const name = {
   type: 'string',
   maxLength: 255,
   pattern: '^(?!\\s)[^\\u0000-\\u001F\\u007F\\p{Cs}]+(?<!\\s)$',
-  description: 'must be a text of 1 to 255 characters on one line, without surrounding white space',
+  description:
+    'must be a text of 1 to 255 characters on one line, without control characters, halves of surrogate pairs and ' +
+    'surrounding white space',
 } as const;
 const text = (maxLength: number) =>
   ({
@@ -70,7 +72,12 @@ const location = element(['name', 'address1', 'city', 'state', 'postal'], {
 const clinic = element(['legalName', 'displayName', 'email', 'locations'], {
   legalName: name,
   displayName: name,
-  email: { type: 'string', format: 'email', maxLength: 254, description: 'must be an e-mail address' },
+  email: {
+    type: 'string',
+    format: 'email',
+    maxLength: 254,
+    description: 'must be an e-mail address of at most 254 characters',
+  },
   isActive: flag(true),
   metadata,
   locations: list(location),
@@ -86,7 +93,7 @@ const category = {
       type: 'string',
       maxLength: 255,
       pattern: '^[A-Z][A-Z0-9_]*$',
-      description: 'must be a word in capitals such as YEARLY or MONTHLY',
+      description: 'must be a word in capitals, of at most 255 characters, such as YEARLY or MONTHLY',
     },
     reviewRecurring: { type: 'boolean' },
     ...permission,
@@ -165,7 +172,7 @@ const product = element(
       format: 'uri',
       pattern: '^https?://',
       maxLength: 2000,
-      description: 'must be an absolute http or https URL',
+      description: 'must be an absolute http or https URL of at most 2000 characters',
     }),
     ...permission,
     productRx: orNull(productRx),
