@@ -38,7 +38,7 @@ export async function expectProvoked(
 ): Promise<void> {
   const { operationId, status, name, example } = failure;
   const provoke = provocations[`${operationId} ${name}`] ?? provocations[name];
-  if (!provoke) throw new Error(`no request is known that ${operationId} answers with ${name}`);
+  if (!provoke) throw new Error(`no provocation makes ${operationId} answer with ${name}: add one`);
   const answer = await provoke(operationOf(operationId));
   expect({ text: answer.text, status: answer.status }).toMatchObject({ status });
   const { error } = example;
@@ -57,7 +57,7 @@ export function together(all: () => Promise<Answers>): Provocation {
   let asked: Promise<Answers> | undefined;
   return async ({ operationId }) => {
     const answer = (await (asked ??= all())).get(operationId);
-    if (!answer) throw new Error(`${operationId} was not asked`);
+    if (!answer) throw new Error(`together() sent no request of ${operationId}: add one`);
     return answer;
   };
 }

@@ -77,7 +77,7 @@ export async function rawCall(harness: Pick<Harness, 'baseUrl'>, request: RawReq
   const connection = await openConnection(harness, request.method);
   connection.socket.write(requestBytes({ ...request, headers: [...(request.headers ?? []), ['Connection', 'close']] }));
   const [first, ...others] = await connection.closed();
-  if (!first?.complete || others.length > 0) throw new Error(`${others.length + 1} answers to ${request.target}`);
+  if (!first?.complete || others.length > 0) throw new Error(`${request.target} got no complete answer, or several`);
   return first;
 }
 

@@ -183,7 +183,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect(refused.body).toMatchObject({ code: 'cursor_invalid' });
   });
 
-  it('lets new events reach the webhook endpoints after the restore', async () => {
+  it('lets new events become deliveries to the webhook endpoints after the restore', async () => {
     while (await makeDeliveries(restored.services));
     const target = `GET /webhook-endpoints/${endpointId}/deliveries?limit=100`;
     const { body } = await call(restored, target, { token: partner.token });

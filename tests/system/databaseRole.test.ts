@@ -36,7 +36,7 @@ async function expectDenied(client: Client, statements: readonly string[]): Prom
   expect(codes).toEqual(statements.map((statement) => [statement, '42501']));
 }
 
-it('the service role cannot change the schema, its own rights or the record of migrations', async () => {
+it('the service role cannot change the schema, roles, protected settings or the record of migrations, nor run programs', async () => {
   const { serviceUrl } = await opened(createTestDatabase);
   const statements = [
     'CREATE TABLE stray ()',

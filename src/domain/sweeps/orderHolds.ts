@@ -4,7 +4,7 @@ import { forEachTenantClock } from './tenantClocks.js';
 
 const isDue = (now: Prisma.Sql): Prisma.Sql => Prisma.sql`expires_at <= ${now}`;
 
-/** Holds lines whose approval has expired before a pharmacy accepted them (R-190). */
+/** Records the holds of lines whose approval has expired (R-190). */
 export const holdExpiredLines = forEachTenantClock({
   table: 'order_line',
   isDue,
