@@ -57,8 +57,8 @@ export function sampleRequest(method: string, path: string, operation: SampledOp
   return { isPublic, text: body === undefined ? text : `${text}\n\n${body}` };
 }
 
-/** Parameters that samples omit: cursors come from an earlier response, and a first request should not fail. */
-const leftOut = ['after', 'cursor', 'Sandbox-Behavior'];
+/** Parameters that samples omit: a cursor needs an earlier response, and the example of Sandbox-Behavior is an error. */
+const leftOut = ['cursor', 'Sandbox-Behavior'];
 const FORM = 'application/x-www-form-urlencoded';
 /** Samples send a new key each time: with the same one, the response of the first request would be repeated. */
 const KEY = 'Idempotency-Key';

@@ -195,7 +195,7 @@ it('the client aborts an attempt at its timeout in spite of garbage collection, 
   await closeServer(silent);
 }, 10_000);
 
-it('the client ends a call when the program aborts its signal', async () => {
+it('a call with an aborted signal rejects with an AbortError', async () => {
   const { ces } = watched();
   const options = { signal: AbortSignal.abort() };
   const calls = [ces.clinics.get({ id: partner.tenantId }, options), ces.clinics.list({}, options).next()];

@@ -17,7 +17,8 @@ const periods = {
 /** Parses a text such as `7d,4w,6m`. */
 export function keepOf(text: string): Keep {
   const parts = text.split(',').map((part) => /^([1-9]\d{0,2})([dwm])$/.exec(part));
-  if (parts.includes(null)) throw new InvalidArgumentError('Give numbers of days, weeks and months, such as 7d,4w,6m.');
+  if (parts.includes(null))
+    throw new InvalidArgumentError('Give numbers from 1 to 999 with d, w or m, such as 7d,4w,6m.');
   return parts.map((part) => [part?.[2] as Unit, Number(part?.[1])]);
 }
 

@@ -2,7 +2,7 @@ import { checks, makerOf, type Message } from './checks.js';
 import { keyOf, post } from './delivery.js';
 import { UsageError } from './usageError.js';
 
-/** One request to the receiver, in the members of the service's `WebhookAttempt`. */
+/** One request to the receiver: the status of the response, or as `error` the reason why there was none. */
 interface Attempt {
   readonly httpStatus: number | null;
   readonly error: string | null;
