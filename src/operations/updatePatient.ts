@@ -5,7 +5,7 @@ import { updatedPatientView } from '../views/patientView.js';
 import { entityTag, versionsOf } from './entityTag.js';
 import { withIdempotency } from './withIdempotency.js';
 
-/** PATCH /clients/{id}: a JSON merge patch; the only operation that changes a patient. */
+/** PATCH /clients/{id}: a JSON merge patch. */
 export const updatePatient: Operation<'updatePatient'> = ({ path, body, header }, context) =>
   withIdempotency(context, async (transaction) => {
     const patient = await update.updatePatient(transaction, path.id, body, versionsOf(header['if-match']));

@@ -12,7 +12,7 @@ const get = (orderNo: string, token: string | undefined = partner.token) => getO
 
 describe('getOrder 200', () => {
   // The examples of the contract have every property of an order (tests/contract/examples).
-  it('returns the order with its payments and the lines as of the creation of the encounter', async () => {
+  it('returns the order with its payments, and lines that later changes of the product do not affect', async () => {
     const { prisma } = harness.domain.db;
     const { tenantId } = partner;
     const { order_no, encounter_id, treatmentIds } = await completedEncounter(harness, partner);

@@ -19,7 +19,7 @@ export interface ResolvedSchedule {
 const EARLY_CLAIM_MS = 15 * 60_000;
 
 const DAY_MS = 24 * 3_600_000;
-/** How long after its creation or scheduled time an encounter without review expires. */
+/** How long an encounter waits for its review. */
 const EXPIRY_MS = 30 * DAY_MS;
 /** How long after an unanswered request for information an encounter expires. */
 const INFORMATION_MS = 14 * DAY_MS;

@@ -82,7 +82,8 @@ export function nextState(from: EncounterState, event: EncounterEvent, actor: En
   const { [event]: transition } = transitions;
   if (transition?.by.includes(actor)) return transition.to;
   if (actor === 'provider' && transition?.by.includes('claimant')) throw new Problem('claimed_by_other');
-  throw invalidState(from, `An encounter that is ${from} cannot be ${participles[event]}.`);
+  const remedy = from === 'pending_review' && (event === 'approve' || event === 'ask') ? ' Claim it first.' : '';
+  throw invalidState(from, `An encounter that is ${from} cannot be ${participles[event]}.${remedy}`);
 }
 
 /** The columns with deadlines. `leaseExpiresAt` is not null exactly while the status is `in_review`. */

@@ -7,7 +7,7 @@ import { openLines } from './money.js';
 import type { OrderRecord } from './orders.js';
 import { shipToOf } from './shipTo.js';
 
-/** The lines of an order that a pharmacy may dispense now, and what it needs for that. */
+/** The lines of an order that are neither held nor cancelled, and what a pharmacy needs to dispense them. */
 export type Dispensing = Awaited<ReturnType<typeof dispense>>;
 
 /**

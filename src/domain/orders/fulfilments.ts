@@ -127,7 +127,7 @@ function heldIfEnded(
 function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: string[] | undefined): OrderLine[] {
   const own = lines.filter((line) => line.pharmacyId === pharmacyId);
   if (own.length === 0) {
-    throw new Problem('order_not_found', 'The order has no line of this pharmacy. Check pharmacyId.', {
+    throw new Problem('order_not_found', 'The order shows you no line of this pharmacy. Check pharmacyId.', {
       errors: noLine,
     });
   }
@@ -155,7 +155,8 @@ function requireTransition({ lines }: OrderRecord, changed: readonly OrderLine[]
   const [first] = refused;
   if (!first) return;
   const errors = refused.map((line): FieldError => {
-    const detail = `is ${line.status}, so it cannot become ${status}`;
+    const next = fulfilmentTransitions[line.status].join(' or ') || 'nothing else';
+    const detail = `is ${line.status}: it can become ${next}, not ${status}`;
     return { pointer: `#/lines/${lines.indexOf(line)}`, code: 'invalid_state', detail };
   });
   throw new Problem('invalid_state', undefined, { errors, extra: { current_status: first.status } });

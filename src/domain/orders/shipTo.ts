@@ -30,6 +30,9 @@ export function shipToOf(order: Pick<OrderRecord, 'shipTo'>): ShipTo {
   throw new Problem('ship_to_required', undefined, { errors });
 }
 
+const ADDRESS_FIXED =
+  'The address is fixed while a line is accepted, shipped or delivered. The pharmacy can report an exception first.';
+
 const isTaken = ({ status }: OrderLine): boolean =>
   status === 'accepted' || status === 'shipped' || status === 'delivered';
 
@@ -43,7 +46,7 @@ export const setShipTo = (context: CallerContext, orderNo: string, shipTo: ShipT
 /** @throws Problem invalid_state once a line is accepted */
 export function decideShipTo({ order }: OrderState, shipTo: ShipTo, { now }: Moment): Decision<OrderRecord> {
   const taken = order.lines.find(isTaken);
-  if (taken) throw invalidState(taken.status, 'A pharmacy has accepted a line: the address can no longer change.');
+  if (taken) throw invalidState(taken.status, ADDRESS_FIXED);
   const changed = { ...order, shipTo: { ...shipTo }, updatedAt: now };
   return { state: changed, events: [orderEvent('order.updated', changed)] };
 }

@@ -80,13 +80,13 @@ export function readVisit(visit: Schemas['ReviewVisit'] | undefined): Visit | nu
   });
 }
 
-/** How long before the claim a visit may have begun: as early as a live visit may be claimed. */
+/** How long before the claim a visit may have begun. */
 const BEFORE_CLAIM_MS = 15 * 60_000;
 /** How far the clock of the reviewing system may be ahead of the service's. */
 const AHEAD_MS = 60_000;
 
 /**
- * Checks the times of a live visit (R-41): between the claim and now, with a tolerance for clocks.
+ * Checks the times of a live visit (R-41): from shortly before the claim until now, with a tolerance for clocks.
  * @throws Problem visit_required, validation_failed
  */
 export function requireVisit(
