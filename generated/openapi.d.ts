@@ -8458,7 +8458,7 @@ export interface components {
          */
         RenewalCursor: string;
         /**
-         * @description Only orders with this status. The end of an approval may change the status: responses show it at once, the filter finds it within a minute.
+         * @description Only orders with this status. The end of an approval may change the status: responses show it at once, the filter finds it within minutes.
          * @example pending
          */
         OrderStatusFilter: "pending" | "paid" | "cancelled" | "refunded";
@@ -10693,7 +10693,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only orders with this status. The end of an approval may change the status: responses show it at once, the filter finds it within a minute.
+                 * @description Only orders with this status. The end of an approval may change the status: responses show it at once, the filter finds it within minutes.
                  * @example pending
                  */
                 status?: components["parameters"]["OrderStatusFilter"];
