@@ -34,7 +34,7 @@ export interface Clearance {
   readonly treatment: AskedTreatment;
   readonly source: Source | null;
   readonly reason: Coverage;
-  /** Whether there was news about the patient after the review (R-210). */
+  /** For `approved`, whether there was news about the patient after the review (R-210); else false. */
   readonly factsChanged: boolean;
 }
 

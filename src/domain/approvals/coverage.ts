@@ -40,9 +40,9 @@ export interface PresentFacts {
   readonly isClinicActive: boolean;
 }
 
-/** The latest decision about a treatment, with the review that it came from. */
+/** The latest decision about a treatment, with the type of its review. */
 export type LatestDecision = Decided & {
-  /** The prescription as it was approved. */
+  /** The prescription as it was reviewed. */
   readonly rx: unknown;
   readonly reviewType: 'synchronous' | 'asynchronous';
 };
@@ -96,7 +96,7 @@ export function changedSince(changes: unknown, version: bigint | number | null):
   return latest.filter(([, changedAt]) => changedAt > Number(version)).map(([kind]) => kind as FactKind);
 }
 
-/** The status of an item: an approval is `expired` from its end on, even before a job records that (R-49). */
+/** The status of an item: an approval is `expired` from its end on, although its row stays `approved` (R-49). */
 export function statusAt({ status, validUntil }: Pick<GfeItem, 'status' | 'validUntil'>, at: Date): GfeItem['status'] {
   return status === 'approved' && validUntil !== null && validUntil <= at ? 'expired' : status;
 }

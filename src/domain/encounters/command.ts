@@ -14,8 +14,8 @@ export type DecideEncounter<More = object> = (state: EncounterState & More, at: 
 
 /**
  * Loads the encounter, decides, and writes. Deadlines that have passed apply even if no sweep has run (R-44). Concurrent
- * commands run one after the other: one succeeds, the others get a problem (R-45).
- * @param loadMore reads what else the decision needs, in the same round trip
+ * commands on one encounter run one after the other (R-45).
+ * @param loadMore reads what else the decision needs, at the same time
  * @returns the encounter after the change
  * @throws Problem encounter_not_found, also if another tenant has it; clinic_not_permitted; and those of the decision
  */
@@ -28,7 +28,7 @@ export async function encounterCommand<More extends object = object>(
   await flush(context);
   const { caller } = context;
   const which = Prisma.sql`encounter.encounter_no = ${encounterNo}`;
-  // Send both loads in one round trip. Check access first: its problem precedes those of the loaded parts.
+  // Send both loads together. Check access first: its problem precedes those of the loaded parts.
   const [loaded, loadedMore] = await Promise.allSettled([
     loadEncounter(context, caller.tenantId, which),
     loadMore(context, which),
@@ -50,7 +50,7 @@ function fulfilled<T>(result: PromiseSettledResult<T>): T {
   throw result.reason;
 }
 
-/** Applies the deadline of an encounter that a sweep has locked. */
+/** Applies the deadlines that have passed to an encounter that a sweep has locked. */
 export async function applyDeadline(context: TransactionContext, tenantId: string, id: string): Promise<void> {
   await flush(context);
   const state = await loadEncounter(context, tenantId, Prisma.sql`encounter.id = ${id}::uuid`, false);
@@ -88,7 +88,7 @@ export function decideRelease(
 /** Columns that are cleared when a claim ends. The columns that name the reviewer may stay. */
 export const claimEnd = { leaseExpiresAt: null, visitUrl: null } as const;
 
-/** All columns of a claim, as they are in an encounter without one. */
+/** All columns of a claim, cleared by a release, a lapse or a request for information. */
 export const unclaimed = { ...claimEnd, reviewerRef: null, claimedById: null, claimedAt: null } as const;
 
 /** The encounter after an event, with these columns. @throws Problem as {@link nextState} */

@@ -217,7 +217,7 @@ const hasNews = ({ additionalNotes = '' }: EncounterRequest): boolean => additio
 
 type Place = 'tenantId' | 'id' | 'encounterId' | 'clinicId' | 'position';
 
-/** A treatment whose columns are frozen for estimate and later orders (R-30). */
+/** A treatment whose columns are frozen (R-30); only a reorder has another price (R-290). */
 function newTreatment(treatment: Treatment, place: Pick<EncounterTreatment, Place | 'patientId'>): EncounterTreatment {
   const { offer, category, subcategory, rx } = treatment;
   if (!offer) throw new Error(`product ${treatment.id} has no offer`);

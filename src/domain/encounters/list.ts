@@ -19,8 +19,8 @@ export async function listEncounters(context: ReadContext, filter: EncounterFilt
 }
 
 /**
- * The query for a page. Reading starts at the cursor's place in an index. The matches of a range of times are sorted
- * instead, because ranges are mostly short.
+ * The query for a page. Reading starts at the cursor's place in an index. The matches of {@link rangesOf} are sorted
+ * instead, because these ranges are mostly short.
  */
 function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
   const { status: statuses, limit } = filter;
@@ -50,7 +50,7 @@ function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
 
 const startOf = (day: string, daysLater = 0): Date => new Date(Date.parse(day) + daysLater * 86_400_000);
 
-/** The ranges of times in the filter. Each has two bounds: PostgreSQL then expects few rows and uses an index. */
+/** The filter's ranges of scheduled and updated times. Each has two bounds: PostgreSQL then expects few rows and uses an index. */
 function rangesOf({ scheduled_from: from, scheduled_to: to, updated_after }: EncounterFilter): Prisma.Sql[] {
   const scheduled = Prisma.sql`scheduled_instant(encounter.scheduled_day, encounter.scheduled_at)`;
   const first = from === undefined ? '-infinity' : startOf(from);

@@ -91,7 +91,7 @@ export type ShownInformation = Pick<
   'requestedAt' | 'reviewerRef' | 'message' | 'providedAt' | 'additionalNotes'
 >;
 
-/** An encounter with the parts that only GET /encounters/{encounter_id} shows: information and addenda. */
+/** An encounter with the parts that lists omit: information and addenda. */
 export interface DetailedEncounter extends ShownEncounter {
   readonly information: readonly JsonOf<ShownInformation>[];
   readonly addenda: readonly { readonly addedAt: string }[];
@@ -224,7 +224,7 @@ export function findDuplicates(
 
 type StatusRow = Omit<StatusEncounter, 'gfeItems'> & Pick<ShownRow, 'gfeItems'> & { readonly holdDueAt: Date | null };
 
-/** Selects the fields of the status view, and the time at which the order will next be held (R-190). */
+/** Selects the fields of the status view, and the time at which one of its orders will next be held (R-190). */
 const selectStatus = forTenant(
   (tenantId) => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', statusFields)},
   ${items(tenantId)},

@@ -34,7 +34,7 @@ export interface EncounterRecord extends DecidedEncounter {
 export interface EncounterState {
   readonly encounter: EncounterRecord;
   readonly patient: Patient;
-  /** Other encounters of the patient at the clinic with approvals of the same treatments that have not been ended. */
+  /** Loaded for a review only: the encounters whose approvals it may end (see {@link loadEarlier}). */
   readonly earlier: readonly DecidedEncounter[];
 }
 
@@ -100,7 +100,7 @@ export interface WithReviewState {
   readonly reviewState: string | null;
 }
 
-/** Reads the review state, which the patient may have changed since the creation (R-107). */
+/** Determines the review state again: the patient may have moved since the creation (R-107). */
 export async function readReviewState(
   { db }: TransactionContext,
   tenantId: string,
@@ -113,7 +113,7 @@ export async function readReviewState(
   return { reviewState: row?.reviewState ?? null };
 }
 
-/** Updates the review state of a patient's open encounters, so that the queue's filter finds them (R-107). */
+/** Updates the review state of a patient's open encounters without `patientState`, for the queue's filter (R-107). */
 export async function updateReviewStates({ db, caller }: CallerContext, patientId: string): Promise<void> {
   const { tenantId } = caller;
   await db.of(tenantId).run`

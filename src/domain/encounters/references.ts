@@ -21,7 +21,7 @@ import type { LookupContext, ReadContext } from '../transactions/transaction.js'
 
 type Body = Bodies['CreateEncounterRequest'];
 
-/** A product with the columns that an encounter freezes, and the clinics where it is available. */
+/** A product with the columns that an encounter freezes, and its availability entries (R-25). */
 export type Treatment = AskedTreatment &
   Pick<Product, 'sku' | 'name' | 'pharmacyId' | 'pharmacyName'> & {
     readonly category: Pick<Category, 'id' | 'categoryName' | 'reviewOften' | 'reviewRecurring'>;
@@ -41,7 +41,7 @@ export type FoundDocuments = readonly (FoundDocument | undefined)[];
 /** The records that the body refers to, all of which exist. */
 export interface FoundParts {
   readonly clinic: PresentClinic & { readonly id: string };
-  /** `reviewState` is null if the patient's state is unknown (R-107). */
+  /** `reviewState` follows from patient and clinic; null if none is known (R-107). */
   readonly patient: PresentPatient & {
     readonly id: string;
     readonly reviewState: string | null;
@@ -146,7 +146,7 @@ function priced({ price, shippingAmount, ...offer }: NonNullable<Row['treatments
 }
 
 /**
- * Step 5 of R-29: refuses ids of records that the tenant does not have (D-30).
+ * Step 5 of R-29: refuses ids of records that do not exist for the caller (D-30).
  * @param placed adapts the location in a fault, for requests whose ids are not in the body
  * @throws Problem *_not_found
  */

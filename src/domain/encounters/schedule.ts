@@ -11,7 +11,7 @@ export interface ResolvedSchedule {
   readonly scheduledAt: Date | null;
   /** Midnight of the scheduled day in its zone, or in UTC if the zone is unknown; null without a day. */
   readonly dayStartsAt: Date | null;
-  /** Whether the request or the clinic names a time zone. */
+  /** Whether the request or the clinic names a time zone; without a day, only the clinic's counts. */
   readonly isZoneKnown: boolean;
 }
 
@@ -26,7 +26,8 @@ const INFORMATION_MS = 14 * DAY_MS;
 
 /**
  * Makes the checks of a schedule that do not need the clinic's zone (R-32).
- * @throws Problem schedule_incomplete and schedule_time_zone_unknown, both together; else schedule_time_nonexistent
+ * @throws Problem schedule_incomplete, which also lists an unknown zone; schedule_time_zone_unknown;
+ * schedule_time_nonexistent
  */
 export function checkSchedule(schedule: Schedule): void {
   const { scheduledDay, scheduledTime, scheduledTimeZone: zone } = schedule;
@@ -73,7 +74,7 @@ export function resolveSchedule(schedule: Schedule, clinicZone: string | null): 
 
 /**
  * When an encounter can be claimed (R-36): 15 minutes before the time of a live visit, or from local midnight if it
- * has only a day; otherwise from its creation.
+ * has only a day and a known zone; otherwise from its creation.
  */
 export function claimableFrom(reviewType: Encounter['reviewType'], schedule: ResolvedSchedule, createdAt: Date): Date {
   const { scheduledAt, dayStartsAt, isZoneKnown } = schedule;

@@ -102,7 +102,8 @@ export interface Reviewer {
 
 /**
  * The role of a reviewer toward an encounter. References are compared exactly as sent, and belong to the API client
- * that sends them: the same reference from another client means another provider (R-39).
+ * that sends them: the same reference from another client means another provider (R-39). A sandbox fixture's claim has no
+ * client, so that any may continue it.
  */
 export function actorOf(
   { caller }: Pick<Moment, 'caller'>,

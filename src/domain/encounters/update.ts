@@ -28,7 +28,7 @@ type Fields = Pick<EncounterRecord, 'reference' | 'metadata' | 'reviewType' | 'p
 interface Revised {
   /** The version that the caller may have read, before this request applies deadlines. */
   readonly version: number;
-  /** The records that the revised request refers to; null if nothing is revised. */
+  /** The records that the revised request refers to; null if the patch has no field of {@link revising}. */
   readonly references: Awaited<ReturnType<typeof lockReferences>> | null;
 }
 
@@ -38,12 +38,12 @@ const revising: readonly (keyof Patch)[] = ['treatmentIds', 'reviewType', 'patie
 const isRevision = (patch: Patch): boolean => revising.some((field) => field in patch);
 
 /**
- * Applies a merge patch, and emits encounter.updated with the names of the changed fields. Reference and metadata may
- * change in every status; treatments, type of review and the patient's state only in the queue, by the checks of creation
- * (R-232).
+ * Applies a merge patch, and emits encounter.updated with the names of the changed fields, if any. Reference and metadata
+ * may change in every status; treatments, type of review and the patient's state only in the queue, by the checks of
+ * creation (R-232).
  * @param isExpected whether the caller knows the present version (R-231)
- * @throws Problem encounter_not_found, clinic_not_permitted, version_conflict, validation_failed, invalid_state, and those of
- * `createEncounter`
+ * @throws Problem validation_failed for a repeated treatment, encounter_not_found, clinic_not_permitted, version_conflict,
+ * and those of {@link decideUpdate}
  */
 export function updateEncounter(
   context: CallerContext,
@@ -87,7 +87,10 @@ async function loadRevised(context: CallerContext, which: Prisma.Sql, patch: Pat
   return { version, references: await lockReferences(context, { ...named, treatmentIds }) };
 }
 
-/** @throws Problem validation_failed, invalid_state, and those of {@link decideCreation} */
+/**
+ * @throws Problem invalid_state; validation_failed for metadata; and for a revision *_not_found, *_inactive,
+ * guardian_required, treatment_unavailable_at_clinic, treatment_not_permitted, document_patient_mismatch
+ */
 export function decideUpdate(state: EncounterState & Revised, patch: Patch, at: Moment): Decision<EncounterState> {
   const { encounter, references } = state;
   if (isRevision(patch)) nextState(encounter.status, 'revise', 'partner');

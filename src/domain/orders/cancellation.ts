@@ -15,7 +15,10 @@ import { orderEvent, type OrderRecord } from './orders.js';
 export const cancelOrder = (context: CallerContext, orderNo: string, reason: string | null): Promise<OrderRecord> =>
   orderCommand(context, orderNo, (state, at) => decideCancellation(state, reason, at));
 
-/** Cancels every line while nothing is paid and no pharmacy works on the order. @throws Problem invalid_state */
+/**
+ * Cancels every line (R-60). @throws Problem invalid_state if a payment was recorded, or a line is accepted or has ever
+ * shipped
+ */
 export function decideCancellation(
   { order }: OrderState,
   cancelReason: string | null,

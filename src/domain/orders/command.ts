@@ -50,7 +50,7 @@ export const orderRows = (orders: readonly OrderRecord[]): Rows => ({
   Refund: orders.flatMap(({ refunds }) => refunds),
 });
 
-/** Locks patient and order, and reads everything about them, in one round trip. */
+/** Locks patient and order, and reads the order and the treatments of its encounter, in one round trip. */
 async function loadOrder(
   context: TransactionContext,
   tenantId: string,

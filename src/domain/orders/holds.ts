@@ -7,12 +7,12 @@ import { orderSubject, statusEvents, type OrderRecord } from './orders.js';
 
 type HoldReason = NonNullable<OrderLine['holdReason']>;
 
-/** Whether a line has shipped, even if it has arrived: then it can be recalled, but not held. */
+/** Whether a line is on its way or delivered: then it can be recalled, but not held. */
 const hasLeft = ({ status }: OrderLine): boolean => status === 'shipped' || status === 'delivered';
 
 /**
  * Holds lines, which cannot be undone (R-190): from now on, or from the end of their approval if that has passed. Lines
- * that are already held, cancelled or shipped do not change.
+ * that are already held, cancelled, shipped or delivered do not change.
  */
 export function held(
   order: OrderRecord,
@@ -62,10 +62,10 @@ export function stopped(
   return reason === 'superseded' ? first : followedBy(first, (state) => recalled(state, isMeant, reason, now));
 }
 
-/** Whether the approval of a line has expired before its pharmacy accepted the line, so that it is held (R-190). */
+/** Whether a line is held because its approval has expired: only while it is `pending` or an `exception` (R-190). */
 export const isExpired = ({ expiresAt }: OrderLine, now: Date): boolean => expiresAt !== null && expiresAt <= now;
 
-/** Holds the lines whose approval has expired before their pharmacy accepted them (R-190). */
+/** Holds the `pending` lines and those with an `exception` whose approval has expired (R-190). */
 export function elapsedHolds(order: OrderRecord, now: Date): Decision<OrderRecord> {
   return held(order, (line) => isExpired(line, now), 'expired', now);
 }

@@ -1,6 +1,6 @@
 import { Prisma, type Order, type OrderLine, type Payment, type Refund } from '../../../generated/prisma/client.js';
 
-/** The price of a treatment, as frozen when the encounter was created. */
+/** The price and shipping of a treatment: frozen at the creation, or today's for a reorder. */
 interface PricedTreatment {
   readonly price: Prisma.Decimal;
   readonly shippingType: string;
@@ -40,7 +40,7 @@ export type Settlement = Pick<
 export const openLines = <Line extends Pick<OrderLine, 'status'>>(lines: readonly Line[]): Line[] =>
   lines.filter(({ status }) => status !== 'cancelled');
 
-/** The one formula of money: all amounts and the status follow from the amounts due, received and returned. */
+/** The one formula of money: amounts and status follow from lines, payments and refunds. */
 export function settlementOf({ lines, payments, refunds, totalShippingAmt, grandTotal }: OrderWithParts): Settlement {
   const open = openLines(lines);
   const dueLines = open.filter(({ holdAt }) => holdAt === null);

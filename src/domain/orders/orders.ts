@@ -27,14 +27,14 @@ export interface OrderRecord extends Order {
   readonly payments: readonly Payment[];
   readonly refunds: readonly Refund[];
   readonly encounter: Encounter;
-  /** When each kind of the patient's facts last changed. */
+  /** By kind, the version of the patient's facts at the last change of that kind. */
   readonly factsChanges: Patient['factsChanges'];
 }
 
 /** Maximum of payments and refunds of one order, because every request for the order reads all of them. */
 export const MAX_PAYMENTS = 200;
 
-/** The id and sequence number of a new order: given by a sandbox fixture, else new ones. */
+/** The id and number of a new order, given by a sandbox fixture or new, and its position in the encounter. */
 export type NewOrder = Pick<Order, 'id' | 'orderSequence' | 'position'>;
 
 /** A treatment with the item whose approval covers it. */
@@ -44,7 +44,7 @@ export interface ApprovedTreatment {
 }
 
 /**
- * The order of an encounter: one line for each approved treatment, at its frozen price (R-55, R-30).
+ * An order of an encounter: one line for each given treatment, at the price in it (R-55, R-290).
  * Address and currency are the encounter's, unless a reorder gives others.
  */
 export function newOrder(
@@ -163,7 +163,7 @@ export function ofPharmacies({ caller }: Pick<Moment, 'caller'>, order: OrderRec
 /**
  * Reads a tenant's orders with their parts in one round trip; the orders are sorted by position in their encounter.
  * @param where a condition on the orders, without that on the tenant
- * @param lock locks the orders by id
+ * @param lock a locking clause for the orders; they are locked in the order of their ids
  */
 export async function ordersWhere(
   db: Queries,

@@ -24,7 +24,7 @@ export const recordPayment = (
 
 /**
  * @param amount decimal text above zero, with at most two places
- * @throws Problem approval_ended if every line is held or cancelled; invalid_state if nothing is left to pay;
+ * @throws Problem approval_ended if all lines that are not cancelled are held; invalid_state if nothing is left to pay;
  * payment_exceeds_balance; too_many_records
  */
 export function decidePayment(

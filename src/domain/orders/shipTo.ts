@@ -37,13 +37,13 @@ const isTaken = ({ status }: OrderLine): boolean =>
   status === 'accepted' || status === 'shipped' || status === 'delivered';
 
 /**
- * Replaces the address of delivery while no line is accepted or has shipped (R-203).
+ * Replaces the address of delivery while no line is accepted, shipped or delivered (R-203).
  * @throws Problem order_not_found, clinic_not_permitted, invalid_state
  */
 export const setShipTo = (context: CallerContext, orderNo: string, shipTo: ShipTo): Promise<OrderRecord> =>
   orderCommand(context, orderNo, (state, at) => decideShipTo(state, shipTo, at));
 
-/** @throws Problem invalid_state once a line is accepted */
+/** @throws Problem invalid_state while a line is accepted, shipped or delivered */
 export function decideShipTo({ order }: OrderState, shipTo: ShipTo, { now }: Moment): Decision<OrderRecord> {
   const taken = order.lines.find(isTaken);
   if (taken) throw invalidState(taken.status, ADDRESS_FIXED);

@@ -64,7 +64,7 @@ export const revokeApprovals = (
   );
 
 /**
- * @throws Problem invalid_state, also if an item is no longer approved; provider_not_licensed (R-107); validation_failed if
+ * @throws Problem invalid_state, also if an item is not approved; provider_not_licensed (R-107); validation_failed if
  * an item is not one of the encounter's, or is named twice
  */
 export function decideRevocation(

@@ -14,12 +14,12 @@ import { chartVersion, ordersOfPatient, readMarks } from './chartVersion.js';
 /** Everything that a provider needs to know for a decision. */
 export type Chart = Awaited<ReturnType<typeof readChart>>;
 
-/** Maximum of each: earlier reviews, other encounters, supplies, and documents that the encounter does not name. */
+/** Maximum of each: earlier reviews, open encounters, ended ones, supplies, and documents that are not the encounter's. */
 const MAX_ENTRIES = 100;
 
 /**
  * The chart of an encounter and its version, in one snapshot, for the provider that holds the claim (R-103).
- * The audit records the patient even if access is denied.
+ * The audit records the patient even if the caller does not hold the claim.
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state without a claim, claimed_by_other
  */
 export function openChart(

@@ -24,8 +24,8 @@ export interface Visit {
 
 /**
  * Pairs each undecided item with its decision.
- * @throws Problem decisions_incomplete with every fault: an item without a decision, a decision for an unknown or
- * decided item, a second decision for one item, a denial without a reason, exceptions that leave nothing to approve
+ * @throws Problem decisions_incomplete for an item without a decision, a decision for an unknown or decided item, a second
+ * decision for one item, a denial without a reason, exceptions that are not allowed (R-200)
  */
 export function matchDecisions(
   { gfeItems, treatments }: Pick<EncounterRecord, 'gfeItems' | 'treatments'>,
@@ -137,7 +137,7 @@ export async function readPresent(context: CallerContext, which: Prisma.Sql): Pr
 }
 
 /**
- * Repeats the checks of the creation for an approval. Clinic and products may be inactive (R-28).
+ * Repeats some checks of the creation for an approval (R-42). Clinic and products may be inactive (R-28).
  * @param approved the approved treatments' ids, each with the pointer to its decision
  * @throws Problem patient_inactive, guardian_required, treatment_not_permitted
  */

@@ -14,7 +14,7 @@ type End =
   | { readonly reason: 'revoked'; readonly revokedBy: string; readonly revocationReason: string };
 
 /**
- * Ends the approvals of these treatments of an encounter (R-82, R-83). Holds the lines of its orders that have not
+ * Ends the approvals of these treatments of an encounter (R-82, R-83). Holds their order lines that have not
  * shipped; after a revocation, recalls the others (R-190, R-193). An item ends when none of its treatments is approved.
  * The version of the encounter stays.
  * @param by the encounter in which the provider decided

@@ -19,7 +19,7 @@ type Body = Bodies['ReorderTreatmentsRequest'];
 /** Maximum of orders per encounter. */
 const MAX_ORDERS = 100;
 
-/** The price of a treatment today. */
+/** The price and shipping of a treatment today. */
 type Offer = Pick<EncounterTreatment, 'price' | 'shippingType' | 'shippingAmount'>;
 
 /** The facts, in addition to the encounter, that decide a reorder; maps are by product id. */
@@ -55,7 +55,7 @@ export async function reorderTreatments(context: CallerContext, encounterNo: big
 
 /**
  * @throws Problem, in this order, invalid_state; treatment_not_found for one that the encounter does not have;
- * approval_ended for one that is not covered; facts_changed; no_refills_left; too_many_records
+ * approval_ended for one that this encounter's decision does not cover; facts_changed; no_refills_left; too_many_records
  */
 export function decideReorder(
   state: EncounterState & ReorderBasis,

@@ -62,7 +62,7 @@ export const claimEncounter = (
     },
   );
 
-/** @throws Problem invalid_state, claimed_by_other, provider_not_licensed; not_due before the time of a live visit */
+/** @throws Problem invalid_state, claimed_by_other, provider_not_licensed; not_due before `claimableFrom` */
 export function decideClaim(
   state: EncounterState & WithProvider & WithReviewState,
   { reviewerRef, visitUrl, leaseSeconds = LEASE_SECONDS }: Bodies['ClaimEncounterRequest'],
@@ -118,7 +118,7 @@ export interface ReviewBasis extends WithProvider, WithReviewState, WithPresent 
 /**
  * Decides every item. If at least one is approved, the encounter is completed and gets its order; otherwise it is denied
  * (R-42).
- * @param fixedOrder the numbers of a sandbox's fixture
+ * @param fixedOrder id and number of the order of a sandbox's fixture
  * @throws Problem validation_failed for the visit, encounter_not_found, clinic_not_permitted, and those of
  * {@link decideReview}
  */
@@ -150,7 +150,7 @@ export function submitReview(
 }
 
 /**
- * Only an approval repeats the checks of the creation: a provider may deny what can no longer be approved.
+ * Only an approval repeats checks of the creation (R-42): a provider may deny what can no longer be approved.
  * @throws Problem, in this order, invalid_state, claimed_by_other; visit_required, validation_failed;
  * decisions_incomplete; chart_changed; for an approval provider_not_licensed, patient_inactive, guardian_required,
  * treatment_not_permitted
