@@ -6,7 +6,7 @@ import { databaseWith, dropDatabases, nextMigrations, rowsOf } from '../support/
 
 afterAll(dropDatabases);
 
-it('migrate changes the tables of a cluster, and adds new ones to the layout', async () => {
+it('migrations change the tables of a cluster, and place new tables in its layout', async () => {
   const url = await databaseWith([]);
   await rowsOf(
     url,

@@ -31,7 +31,7 @@ it('a unique violation on a worker is recognized by the name of the constraint',
   expect(isUnavailable(error)).toBe(false);
 });
 
-it('a wait on a worker that exceeds the lock timeout answers dependency_unavailable', async () => {
+it('a wait on a worker beyond the lock timeout counts as unavailability of the database', async () => {
   await other.query(`BEGIN; INSERT INTO category (id, tenant_id, category_name, review_often, review_recurring, created_at, updated_at)
     VALUES (gen_random_uuid(), 'a', 'Hair', 'YEARLY', true, now(), now())`);
   const error = await failure('Hair');
@@ -39,7 +39,7 @@ it('a wait on a worker that exceeds the lock timeout answers dependency_unavaila
   expect([sqlState(error), isUnavailable(error)]).toEqual(['55P03', true]);
 });
 
-it('a commit that the worker refuses is not acknowledged', async () => {
+it('a commit that the worker refuses fails as unavailable, and stores no row', async () => {
   // Citus commits these rows on the worker in one phase, and only warns when that commit fails.
   const ofNoCategory = db.everyTenant.run`
     INSERT INTO subcategory (id, tenant_id, category_id, sub_category_name, created_at, updated_at)

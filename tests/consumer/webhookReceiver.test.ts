@@ -40,7 +40,7 @@ async function listening(): Promise<void> {
       () => false,
     );
   while (!(await responds())) {
-    if (receiver.exitCode !== null) throw new Error('the receiver of the guide does not run');
+    if (receiver.exitCode !== null) throw new Error('the receiver in openapi/info.md has exited; its stderr is above');
     await delay(50);
   }
 }
@@ -72,7 +72,7 @@ it("the guide's receiver accepts signed events, also if only the second signatur
   expect(await handledSoFar(2)).toEqual(['e1', 'e2'].map((id) => `${id} order.paid {"order_no":"ORD-100045"}`));
 });
 
-it("the guide's receiver answers 400 to unsigned, changed and old events, and does not handle them", async () => {
+it("the guide's receiver answers 400 to unsigned, wrongly signed, changed and old events, and does not handle them", async () => {
   const before = [...handled];
   const other = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
   expect(await deliver('e3', { by: [other] })).toBe(400);

@@ -51,7 +51,7 @@ const expected = [
   ...[...start, 'patient 200', ...amendment].map((step) => `amendment ${step}`),
 ];
 
-it('the workflows that the service serves succeed on the service', async () => {
+it('the Arazzo workflows that the service serves succeed on the service', async () => {
   const { clientId, clientSecret } = await newSandbox(harness);
   const served = folder('arazzo.yaml');
   await writeFile(served, (await call(harness, 'GET /docs/arazzo.yaml')).text);

@@ -21,7 +21,7 @@ const details = async ({ encounter_id }: Answer['body']): Promise<Answer> =>
   call(harness, `GET /encounters/${encounter_id}`, { token: partner.token });
 
 describe('addAddendum 200', () => {
-  it('adds an addendum and leaves the review unchanged; partners see its time, providers its text', async () => {
+  it('adds an addendum without an event; getEncounter shows its time only, getChart its text, too', async () => {
     const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
     for (const encounter of [await completedEncounter(harness, partner), denied]) {
       const types = await eventTypesOf(harness, encounter);

@@ -8,7 +8,7 @@ const provider = await newPartner(harness);
 const partner = await newClient(harness, provider.tenantId, ['write:encounter', 'read:encounter']);
 
 describe('cancelEncounter 200', () => {
-  it('cancels an encounter in the queue and its items with the reason', async () => {
+  it('cancels a waiting encounter with its items, and names the reason in encounter.cancelled', async () => {
     const reason = 'clinically_inappropriate';
     const encounter = await newEncounter(harness, provider);
     const event = ['encounter.cancelled', { reason }] as const;

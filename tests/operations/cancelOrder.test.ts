@@ -9,7 +9,7 @@ const harness = await openHarness();
 const partner = await newPartner(harness);
 
 describe('cancelOrder 200', () => {
-  it('cancels the order with one event, and refuses later payments', async () => {
+  it('cancels the order and its lines, emits one order.cancelled, and refuses later payments', async () => {
     const { order_no } = await completedEncounter(harness, partner);
     const { body: before } = await getOrder(harness, partner, order_no);
     const reason = 'The patient moved.';

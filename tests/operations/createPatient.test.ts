@@ -20,10 +20,11 @@ const home = { address: '301 Congress Avenue', address2: 'Suite 4', postalCode: 
 const emergency = { emergencyContact: '5125550199', emergencyContactCode: '+1', emergencyContactName: 'Tom Miller' };
 const work = { employer: 'Acme', workMobile: '5125550111', maritalStatus: 'married' };
 const health = { gender: 'other', notes: 'Prefers mornings', insuranceInfo: 'Plan 9', medicalHistory: 'None' };
-const optional = { ...home, ...emergency, ...work, ...health, isHomeAddressSameAsShipping: false };
+const more = { guardian: { name: 'Ann Miller', relation: 'aunt', phone: '5125550143' }, metadata: { a: 1, b: [2] } };
+const optional = { ...home, ...emergency, ...work, ...health, ...more, isHomeAddressSameAsShipping: false };
 
 describe('createPatient 201', () => {
-  it('creates a patient as NOTVERIFIED, with null for omitted properties', async () => {
+  it('creates a patient as NOTVERIFIED, and returns null for omitted properties', async () => {
     const json = patientBody({ email: 'First.Patient+tag@Example.com', countryCode: '1' });
     const { status, headers, body } = await create(json);
     expect([status, headers.get('Cache-Control')]).toEqual([201, 'no-store']);
@@ -55,7 +56,7 @@ describe('createPatient 201', () => {
 });
 
 describe('createPatient 409', () => {
-  it('answers patient_email_taken with existing_user_id for an e-mail in any letter case, and changes no row (scenario F)', async () => {
+  it('answers patient_email_taken with existing_user_id for an e-mail in any letter case, and changes no patient (scenario F)', async () => {
     const mine = await newPartner(harness);
     const first = await create(patientBody({ email: 'jane@example.com' }), mine);
     const stored = await patientsOf(mine);
@@ -75,7 +76,7 @@ describe('createPatient 409', () => {
     expect(lookup.body.data).toEqual([first.body]);
   });
 
-  it('creates one patient for two requests with one e-mail, and answers 409 with its id to the second', async () => {
+  it('creates one patient for two racing requests with one e-mail, and answers 409 with its id to the second', async () => {
     const send = (email: string) => () => create(patientBody({ email }));
     const [first, second] = await inTurn(harness, Prisma.sql`LOCK TABLE event IN EXCLUSIVE MODE`, [
       send('race@example.com'),
@@ -86,8 +87,8 @@ describe('createPatient 409', () => {
     expect(body.existing_user_id).toBe(first.body.user_id);
   });
 
-  it('names the sent fields that agree with the existing patient and those that differ, without values', async () => {
-    const json = patientBody({ ...optional, metadata: { a: 1, b: [2] } });
+  it('names which sent fields agree with the existing patient and which differ, without e-mail, nulls and values', async () => {
+    const json = patientBody(optional);
     const { body } = await create(json);
     const sent = { ...json, firstName: 'Other', address: '1 Other Street', notes: null, metadata: { b: [2], a: 1 } };
     const changes = { stateId: states.stateId.toUpperCase(), insuranceInfo: 'Other', medicalHistory: 'None' };

@@ -15,7 +15,7 @@ const count = (): Promise<number> =>
   harness.domain.db.prisma.webhookEndpoint.count({ where: { tenantId: partner.tenantId } });
 
 describe('createWebhookEndpoint 201', () => {
-  it('returns the stored secret, which no other response and no log shows', async () => {
+  it('returns the stored secret, which later reads and the log do not show', async () => {
     const given = { url: hookUrl, types: ['order.paid'], description: 'Billing' };
     const { status, body, headers } = await create(given);
     const { id, secret, ...shown } = body;
@@ -33,7 +33,7 @@ describe('createWebhookEndpoint 201', () => {
     expect(JSON.stringify(harness.logged)).not.toContain(secret);
   });
 
-  it('creates an endpoint that receives only events after the latest event of the tenant', async () => {
+  it('starts a new endpoint after the latest event of the tenant', async () => {
     await newPatient(harness, partner);
     await newPatient(harness, partner);
     const { id } = await newEndpoint(harness, partner);
@@ -49,7 +49,7 @@ describe('createWebhookEndpoint 201', () => {
     expect((await db.prisma.webhookCursor.findUniqueOrThrow({ where: { tenantId } })).position).toBe(2n);
   });
 
-  it('accepts the URL of the sandbox inbox, and hosts that the operator allows', async () => {
+  it('accepts the URL of the inbox in a sandbox, and a host in WEBHOOK_ALLOWED_HOSTS', async () => {
     const sandbox = await newPartner(harness, 'sandbox');
     expect((await create({ url: `${harness.baseUrl}/sandbox/webhook-inbox` }, sandbox)).status).toBe(201);
     expect((await create({ url: 'http://127.0.0.1:9999/hook' })).status).toBe(201);
@@ -57,7 +57,7 @@ describe('createWebhookEndpoint 201', () => {
 });
 
 describe('createWebhookEndpoint 400', () => {
-  it('refuses URLs that are not public, and the URL of the sandbox inbox in a live tenant', async () => {
+  it('refuses URLs that are not public, the sandbox inbox in a live tenant, and its URL with a query in a sandbox', async () => {
     const urls = ['https://127.0.0.1/a', 'http://127.0.0.1:9998/hook', `${harness.baseUrl}/sandbox/webhook-inbox`];
     for (const url of urls) {
       const answer = await create({ url });

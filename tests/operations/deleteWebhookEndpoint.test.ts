@@ -11,7 +11,7 @@ const remove = (id: string): Promise<Answer> =>
   call(harness, `DELETE /webhook-endpoints/${id}`, { token: partner.token });
 
 describe('deleteWebhookEndpoint 204', () => {
-  it('deletes the endpoint with its deliveries, and keeps the others', async () => {
+  it('deletes the endpoint with its deliveries, and keeps other endpoints', async () => {
     await newPatient(harness, partner);
     const { endpoint_id, spareEndpointId } = await newWebhooks(harness, partner);
     const { status, text } = await remove(endpoint_id);

@@ -43,7 +43,7 @@ describe('findPatients 200', () => {
     expect([status, body]).toEqual([200, { data: [], meta: { ...onePage, total: 0, totalPages: 0 } }]);
   });
 
-  it('finds visible patients by last name in any letter case and birth date, those created last first, and audits each', async () => {
+  it('finds visible patients by last name in any letter case and birth date, the newest first, and audits those on the page', async () => {
     const mine = await newPartner(harness);
     const person = { lastName: "O'Neil", dateOfBirth: '1985-02-11' };
     const ids: string[] = [];
@@ -76,7 +76,7 @@ describe('findPatients 400', () => {
     ['a birth date without a last name', '?dateOfBirth=1990-01-01&email=tom@example.com', 'lastName', ['required']],
     ['a malformed e-mail', '?email=jane', 'email', ['format']],
     ['an unencoded plus sign, which means a space', '?email=jane+tag@example.com', 'email', ['format']],
-  ])('refuses %s, and does not quote the value', async (_what, query, parameter, rules) => {
+  ])('answers 400 to %s, and quotes no e-mail', async (_what, query, parameter, rules) => {
     const answer = await find(query);
     const faults = rules.map((code) => ({ parameter, code }));
     expectProblem(answer, 400, 'validation_failed', faults);

@@ -25,7 +25,7 @@ async function textOf(encounterNo: number, token = partner.token, order = '-layo
 }
 
 describe('getCertificate 409', () => {
-  it('says that an encounter that waits for its review has no certificate', async () => {
+  it('refuses a certificate for an encounter that waits for its review', async () => {
     const refused = await get((await newEncounter(harness, partner)).encounter_id);
     expectProblem(refused, 409, 'invalid_state');
     expect(refused.body.detail).toBe('Only completed encounters have a certificate.');
@@ -80,7 +80,7 @@ describe('getCertificate 200', () => {
     call(harness, `PATCH /clients/${patientId}`, { token: partner.token, json });
 
   reads(
-    'shows name, birth date and guardian as of the review, and states when name or birth date have changed since',
+    'shows name, birth date and guardian as of the review, and says so if name or birth date have changed since',
     async () => {
       const patientId = await newPatient(harness, partner, { lastName: 'Miller', guardian });
       const { encounter_id } = await completedEncounter(harness, partner, { patientId });
@@ -111,7 +111,7 @@ describe('getCertificate 200', () => {
     expect(text).toMatch(/^Botox 100 units +Not approved/m);
   });
 
-  reads('has pages of the requested size and, in a sandbox, SANDBOX across each', async () => {
+  reads('has the requested page size and, in a sandbox only, the watermark SANDBOX', async () => {
     const { encounter_id } = await completedEncounter(harness, partner);
     const sizes = { '': '[0 0 612 792]', '?paper=letter': '[0 0 612 792]', '?paper=a4': '[0 0 595.28 841.89]' };
     for (const [query, box] of Object.entries(sizes)) {
@@ -140,7 +140,7 @@ describe('getCertificate 200', () => {
     expect(text).toContain(`Local time ${timezone}`);
   });
 
-  reads('keeps the word order of Arabic names, and lists the characters that it cannot show', async () => {
+  reads('keeps the word order of Arabic names, and explains the box for a character that it cannot show', async () => {
     const note = 'A box stands for a character that this document cannot show.';
     const textFor = async (changes: object): Promise<string> => {
       const patientId = await newPatient(harness, partner, changes);
@@ -152,7 +152,7 @@ describe('getCertificate 200', () => {
     expect(await textFor({ firstName: '小明', lastName: '王' })).toContain(note);
   });
 
-  reads('wraps long texts and continues on numbered pages, and shows a name on one line', async () => {
+  reads('shows a long name in full, and continues on numbered pages', async () => {
     const lastName = `${'x'.repeat(90)}\nApproved`;
     const patientId = await newPatient(harness, partner, { lastName });
     const products = Array.from({ length: 20 }, () => newProduct(harness, partner));

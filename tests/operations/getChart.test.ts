@@ -85,7 +85,7 @@ describe('getChart 200', () => {
     });
   });
 
-  it('shows prescriptions as of the creation, and names the treatments of earlier decisions', async () => {
+  it('shows prescriptions as of the creation of the encounter, and names the treatments of earlier decisions', async () => {
     const treatmentIds = [await newProduct(harness, partner, { isRx: true })];
     treatmentIds.push(await newProduct(harness, partner, await ofProduct(treatmentIds[0])));
     const decision = { exceptTreatmentIds: treatmentIds.slice(1), rationale: 'The lower dose comes first.' };
@@ -124,7 +124,7 @@ describe('getChart 200', () => {
     expect(shown.body.gfe_data).toMatchObject([{ status: 'approved', treatmentIds, endedTreatmentIds: [first] }]);
   });
 
-  it('shows the information exchanged in an earlier encounter, once that encounter is reviewed', async () => {
+  it('shows the information exchanged in an earlier encounter that is reviewed', async () => {
     const asked = await askedEncounter(harness, partner);
     const { encounter_id, patientId } = asked;
     const json = { additionalNotes: 'Takes anticoagulants.' };
@@ -136,7 +136,7 @@ describe('getChart 200', () => {
     expect((await open(other.encounter_id)).body.earlierReviews).toMatchObject([{ encounter_id, information }]);
   });
 
-  it('shows other open encounters with the same item as duplicates, at every clinic', async () => {
+  it('shows other open encounters with an equal item as duplicates, even at another clinic', async () => {
     const body = await encounterBody(harness, partner);
     const { patientId, treatmentIds } = body;
     const same = await newEncounter(harness, partner, { patientId, treatmentIds });
@@ -151,7 +151,7 @@ describe('getChart 200', () => {
     expect(chart.duplicates).toHaveLength(1);
   });
 
-  it('shows a line whose approval has expired as held, even if no sweep has run', async () => {
+  it('shows an order line whose approval has expired as held, even if no sweep has run', async () => {
     const completed = await completedEncounter(harness, partner);
     const { supplies } = await atTime(harness, partner, completed.gfe_data[0].validUntil, async (then) => {
       const { encounter_id } = await claimedEncounter(harness, then, { patientId: completed.patientId });
@@ -200,7 +200,7 @@ describe('getChart 200', () => {
 });
 
 describe('getChart 409', () => {
-  it('refuses every caller except the holder of the claim, and audits patient and provider', async () => {
+  it('refuses callers that do not hold a claim in force, and audits patient and reviewerRef', async () => {
     const claimed = await claimedEncounter(harness, partner);
     const others = await newClient(harness, partner.tenantId);
     const lapsed = await claim(harness, partner, await newEncounter(harness, partner), { leaseSeconds: 1 });

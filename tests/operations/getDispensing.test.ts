@@ -69,7 +69,7 @@ describe('getDispensing 200', () => {
 });
 
 describe('getDispensing 404', () => {
-  it("answers order_not_found without a line of the caller's pharmacies", async () => {
+  it("answers order_not_found if no line of the order is for the caller's pharmacies", async () => {
     const { order_no } = await completedEncounter(harness, partner);
     expectProblem(await get(order_no, await newPharmacyClient(harness, partner, newId())), 404, 'order_not_found');
   });

@@ -10,7 +10,7 @@ const get = (documentId: string, token = partner.token): Promise<Answer> =>
   call(harness, `GET /documents/${documentId}`, { token });
 
 describe('getDocument 200', () => {
-  it('returns the document with a new link, which works for 900 seconds', async () => {
+  it('returns the document with a new link, which works at once but not after 901 seconds', async () => {
     const patientId = await newPatient(harness, partner);
     const json = { url: host.serve('/card.png', { content: sampleFiles.png }) };
     const target = `POST /clients-documents/${patientId}/upload-url/id-card` as const;

@@ -31,7 +31,7 @@ describe('getEncounter 200', () => {
     expect(body).toEqual({ ...encounter, ...details, gfe_data: [{ ...item, status: 'expired' }] });
   });
 
-  it('shows visitUrl only during the review, and no list, claim response or log contains the URL', async () => {
+  it('shows visitUrl until the review ends; neither listEncounters nor the claim response nor the log contains it', async () => {
     const visitUrl = 'https://visits.example.com/abc?d=e';
     const encounter = await newEncounter(harness, partner, { reviewType: 'synchronous' });
     const { encounter_id } = encounter;
@@ -48,7 +48,7 @@ describe('getEncounter 200', () => {
 });
 
 describe('getEncounter 304', () => {
-  it('answers If-None-Match with the current ETag, until an approval of the encounter expires', async () => {
+  it('answers 304 if If-None-Match is the current ETag, until an approval of the encounter expires', async () => {
     const { encounter_id, gfe_data } = await completedEncounter(harness, partner);
     const tag = (await get(encounter_id)).headers.get('ETag') ?? '';
     const ask = ({ token } = partner) => get(encounter_id, { token, headers: { 'If-None-Match': tag } });

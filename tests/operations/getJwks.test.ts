@@ -9,7 +9,7 @@ describe('getJwks 200', () => {
   /** RFC 7517 and RFC 7518 §6.2.1: exactly the public members, so not "d". */
   const point = { x: expect.stringMatching(/^[\w-]{43}$/), y: expect.stringMatching(/^[\w-]{43}$/) };
   const publicKey = { kty: 'EC', crv: 'P-256', ...point, kid: expect.any(String), alg: 'ES256', use: 'sig' };
-  it('publishes only the public half of the signing key, without a token', async () => {
+  it('publishes only the public half of the signing key, and requires no token', async () => {
     const { status, headers, body } = await getJwks();
     expect(body).toEqual({ keys: [publicKey] });
     expect(status).toBe(200);

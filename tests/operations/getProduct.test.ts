@@ -8,10 +8,10 @@ const get = (id: string, { token } = partner) => call(harness, `GET /tenants/pro
 
 describe('getProduct 200', () => {
   it.each([
-    ["the product's, which precedes that of its category", 21, 16, 21],
-    ["its category's", null, 16, 16],
-    ['null if the catalog has none', null, null, null],
-  ])('returns a minAge that is %s', async (_case, ofProduct, ofCategory, minAge) => {
+    ['that of the product, even if its category has another', 21, 16, 21],
+    ['that of the category, if the product has none', null, 16, 16],
+    ['null, if neither product nor category has one', null, null, null],
+  ])('returns as minAge %s', async (_case, ofProduct, ofCategory, minAge) => {
     const { categoryId, subcategoryId } = await newCategory(harness, partner);
     const { prisma } = harness.domain.db;
     const id = await newProduct(harness, partner, { categoryId, subcategoryId });
@@ -22,7 +22,7 @@ describe('getProduct 200', () => {
   });
 
   // The examples of the contract have every property (tests/contract/examples).
-  it('returns a deleted product, which encounters and orders still name', async () => {
+  it('returns a deleted product with isDeleted', async () => {
     const id = await newProduct(harness, partner, { isDeleted: true });
     expect((await get(id)).body).toMatchObject({ id, isDeleted: true });
   });

@@ -48,7 +48,7 @@ describe('getReadiness 200', () => {
     expect([status, body]).toEqual([200, { status: 'ready', database: 'ok' }]);
   });
 
-  it('asks the database once for many simultaneous probes', async () => {
+  it('asks the database no more than twice for 50 simultaneous probes', async () => {
     let asked = 0;
     proxy.watch((chunk, from) => {
       if (from === 'client' && chunk.includes('SELECT 1')) asked += 1;
@@ -79,7 +79,7 @@ describe('getReadiness 503', () => {
     expectUnavailable(await answerWith('failing'));
   });
 
-  it('answers unavailable until the start is complete, and as soon as the process stops', async () => {
+  it('answers unavailable while isServing is false, as during start and stop', async () => {
     isServing = false;
     expectUnavailable(await getReadiness());
   });

@@ -57,7 +57,7 @@ describe('getRequest 200', () => {
     expect((await get(partner, answers[0] as Answer)).body).toMatchObject({ request: { operationId: 'listProducts' } });
   });
 
-  it('cuts bodies after 8,192 characters, and shows neither secrets nor files', async () => {
+  it('cuts bodies after 8,192 characters, and shows neither webhook secrets nor certificates', async () => {
     const partner = await newPartner(harness, 'sandbox');
     const notes = 'x'.repeat(9_000);
     const long = await call(harness, 'POST /clients', { ...partner, json: patientBody({ notes }) });
@@ -93,7 +93,7 @@ describe('getRequest 200', () => {
 });
 
 describe('getRequest 404', () => {
-  it('forgets a request after an hour of real time', async () => {
+  it('forgets a request after an hour', async () => {
     const partner = await newPartner(harness, 'sandbox');
     const asked = await call(harness, 'GET /clinics', partner);
     harness.clock.advance(3_600);

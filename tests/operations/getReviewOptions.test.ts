@@ -51,7 +51,7 @@ describe('getReviewOptions 200', () => {
     expect(statements).toHaveLength(2);
   });
 
-  it('refuses both types for a treatment for older patients, and asynchronous reviews of one with synchronousOnly', async () => {
+  it('refuses both types for a treatment for older patients, and asynchronous reviews for a synchronousOnly treatment', async () => {
     const records = await encounterBody(harness, partner);
     const forOlder = [await newProduct(harness, partner, { minAge: 90 })];
     expect(await reasonsFor({ ...records, treatmentIds: forOlder })).toEqual(['minimum_age', 'minimum_age']);
@@ -104,7 +104,7 @@ describe('getReviewOptions 200', () => {
 });
 
 describe('getReviewOptions 404', () => {
-  it('names every record that does not exist in the tenant, in the order of createEncounter', async () => {
+  it('names clinic, patient and treatments that do not exist in the tenant, in this order', async () => {
     const foreign = await encounterBody(harness, await newPartner(harness));
     const treatmentIds = [await newProduct(harness, partner), ...foreign.treatmentIds];
     const answer = await ask({ ...foreign, treatmentIds });

@@ -194,7 +194,7 @@ describe('issueToken 400', () => {
     ['an empty scope', changed({ scope: '' })],
   ];
 
-  it('answers invalid_scope to a scope that the client lacks', () =>
+  it('answers invalid_scope to an unknown or empty scope, and to one that the client lacks', () =>
     everyCase(beyond, nameOf, async ([, request]) => {
       expectFailure(await post(request(reader)), 400, 'invalid_scope');
     }));

@@ -34,7 +34,7 @@ describe('listAuditEvents 200', () => {
     expect(has_more).toBe(false);
   });
 
-  it('shows the token request of a deactivated client', async () => {
+  it('shows the refused token request of a deactivated client', async () => {
     const client = await newClient(harness, partner.tenantId);
     await deactivateApiClient(harness.domain, client.clientId);
     expect((await call(harness, 'POST /oauth/token', { json: loginBody(client) })).status).toBe(401);
@@ -42,7 +42,7 @@ describe('listAuditEvents 200', () => {
     expect(data.at(-1)).toMatchObject({ status: 401, code: 'invalid_client', outcome: 'refused' });
   });
 
-  it('finds requests about an encounter by patientId, for every identifier in the request', async () => {
+  it('finds requests about an encounter by patientId, whether they send encounter_id or gfe_no', async () => {
     const encounter = await newEncounter(harness, partner, { patientId: janeId });
     const ask = (target: string, json?: object) => call(harness, target, { token: partner.token, json });
     await ask(`GET /encounters/${encounter.encounter_id}`);

@@ -59,13 +59,13 @@ async function pagesOf(query: Query, caller = partner): Promise<Encounter[][]> {
 }
 
 describe('listEncounters 200', () => {
-  it('lists the records that getEncounter returns, the newest first', async () => {
+  it('lists encounters as getEncounter returns them, without its details, the newest first', async () => {
     const { status, headers, body } = await list();
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     expect(body).toEqual({ data: all, next_cursor: null, has_more: false });
   });
 
-  it('pages through every combination of filters, each encounter once and in order', async () => {
+  it('pages through random combinations of filters, each encounter once and in order', async () => {
     const days = fc.constantFrom('2026-12-01', '2026-12-02', '2026-12-03', '2026-12-05');
     const query = fc.record(
       {
@@ -136,7 +136,7 @@ describe('listEncounters 200', () => {
     ['9999-12-31T23:59:59-23:59', 0],
     ['2016-12-31T23:59:60Z', 12],
     ['2999-06-30T17:59:60.5-06:00', 0],
-  ])('accepts created_after %s, in any form of RFC 3339', async (created_after, length) => {
+  ])('filters by created_after in the RFC 3339 form %s', async (created_after, length) => {
     expect((await list({ created_after })).body.data).toEqual(all.slice(0, length));
   });
 

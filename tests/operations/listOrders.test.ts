@@ -30,13 +30,13 @@ const newest = (orders: Body[]): string[] =>
     .map(({ order_no }) => order_no);
 
 describe('listOrders 200', () => {
-  it('lists complete orders, the newest first', async () => {
+  it('lists orders as getOrder returns them, the newest first', async () => {
     const { status, body } = await list();
     expect([status, body]).toEqual([200, { data: expect.any(Array), next_cursor: null, has_more: false }]);
     expect(body.data).toEqual(newest(made).map((number) => made.find(({ order_no }) => order_no === number)));
   });
 
-  it('filters by status, clinic, pharmacy, patient, encounter and time, in one list or page by page', async () => {
+  it('filters by status, clinic, pharmacy, patient, encounter and creation time, in one list or page by page', async () => {
     const [clinicId] = clinics;
     const { pharmacyId } = made[0]?.lines[0] ?? {};
     const ofPharmacy = made.filter(({ lines }) => lines[0].pharmacyId === pharmacyId);

@@ -46,7 +46,7 @@ describe('listPatientDocuments 200', () => {
     expect(body.data).toMatchObject([{ withdrawn: null }, { withdrawn }, { withdrawn: null }]);
   });
 
-  it('sends two SQL statements for any number of documents', async () => {
+  it('lists three documents with two SQL statements', async () => {
     const { patientId } = await patientWithThree();
     await list(patientId);
     expect(await ownStatementsOf(() => list(patientId))).toHaveLength(2);

@@ -9,7 +9,7 @@ const list = (query = '', { token }: Pick<Partner, 'token'> = partner): Promise<
   call(harness, `GET /reference/states${query}`, { token });
 
 describe('listStates 200', () => {
-  it('lists the states sorted by name, and createPatient accepts their ids', async () => {
+  it('lists 56 states sorted by name, and a patient created with the id of one has that state', async () => {
     const { status, body } = await list();
     expect([status, body.data.length]).toEqual([200, 56]);
     const names = body.data.map(({ name }: { name: string }) => name);
@@ -22,7 +22,7 @@ describe('listStates 200', () => {
     expect(patient.body.state).toMatchObject({ code: 'UT', name: 'Utah' });
   });
 
-  it('filters by country code in either case', async () => {
+  it('filters by country code, also in lower case', async () => {
     expect((await list('?countryCode=us')).body.data).toHaveLength(56);
     expect((await list('?countryCode=CA')).body.data).toEqual([]);
   });

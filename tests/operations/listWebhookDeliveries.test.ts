@@ -13,7 +13,7 @@ const list = (query = '', id = endpointId): Promise<Answer> =>
 const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Answer['body']) => id);
 
 describe('listWebhookDeliveries 200', () => {
-  it('lists deliveries, the newest first, and by status', async () => {
+  it('lists deliveries, the newest first, and filters them by status', async () => {
     const { tenantId } = partner;
     const { db, now } = harness.domain;
     const events = await db.prisma.event.findMany({ where: { tenantId }, orderBy: { position: 'desc' } });

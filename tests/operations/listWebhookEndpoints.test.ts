@@ -24,22 +24,19 @@ describe('listWebhookEndpoints 200', () => {
   });
 
   it.each([
-    ['PATCH', ''],
-    ['POST', '/rotate-secret'],
-  ])(
-    'hides an endpoint of a deactivated client from that client after another client has sent %s %s',
-    async (method, path) => {
-      const colleague = await newClient(harness, partner.tenantId);
-      const { id } = await newEndpoint(harness, colleague);
-      await deactivateApiClient(harness.domain, colleague.clientId);
-      const json = { url: 'https://hooks.example.com/other' };
-      const changed = await call(harness, `${method} /webhook-endpoints/${id}${path}`, {
-        token: partner.token,
-        ...(method === 'PATCH' && { json }),
-      });
-      expect(changed.status).toBe(200);
-      await activateApiClient(harness.domain, colleague.clientId);
-      expect(idsOf(await list({ ...colleague, token: await newToken(harness, colleague) }))).not.toContain(id);
-    },
-  );
+    ['a change', 'PATCH', ''],
+    ['a rotation of its secret', 'POST', '/rotate-secret'],
+  ])('hides an endpoint from its reactivated client after %s by another client', async (_what, method, path) => {
+    const colleague = await newClient(harness, partner.tenantId);
+    const { id } = await newEndpoint(harness, colleague);
+    await deactivateApiClient(harness.domain, colleague.clientId);
+    const json = { url: 'https://hooks.example.com/other' };
+    const changed = await call(harness, `${method} /webhook-endpoints/${id}${path}`, {
+      token: partner.token,
+      ...(method === 'PATCH' && { json }),
+    });
+    expect(changed.status).toBe(200);
+    await activateApiClient(harness.domain, colleague.clientId);
+    expect(idsOf(await list({ ...colleague, token: await newToken(harness, colleague) }))).not.toContain(id);
+  });
 });

@@ -41,7 +41,7 @@ describe('recordFulfilment 200', () => {
     expect(events.map(({ data }) => data)).toEqual(steps);
   });
 
-  it('updates one pharmacy of the order, and shows a limited client only its lines', async () => {
+  it('updates only the lines of one pharmacy, and shows a client limited to that pharmacy no others', async () => {
     ({ order_no } = await orderOfTwo(harness, partner, 1));
     const [first, other] = (await orderOf()).lines.map((line: Body) => line.pharmacyId);
     pharmacyId = first;
@@ -60,7 +60,7 @@ describe('recordFulfilment 200', () => {
 });
 
 describe('recordFulfilment 409', () => {
-  it('answers facts_changed with what changed since the approval, until the pharmacist acknowledges it', async () => {
+  it('answers facts_changed with what changed since the approval, unless acknowledgeChanges is true', async () => {
     const { patientId } = await orderOf();
     const json = { medicalHistory: 'Penicillin allergy.' };
     await call(harness, `PATCH /clients/${patientId}`, { token: partner.token, json });

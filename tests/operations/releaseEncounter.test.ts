@@ -6,7 +6,7 @@ const harness = await openHarness();
 const partner = await newPartner(harness);
 
 describe('releaseEncounter 200', () => {
-  it('returns the encounter to the queue unchanged, for any provider', async () => {
+  it('returns the encounter to its state before the claim, so that another provider can claim it', async () => {
     const encounter = await newEncounter(harness, partner);
     await claim(harness, partner, encounter);
     const release = ['release', { reviewerRef: reviewer }] as const;

@@ -26,7 +26,7 @@ const deliveries = (endpointId: string) =>
 const dataOf = async (endpointId: string) => (await deliveries(endpointId)).map(({ event }) => event.data);
 
 describe('replayWebhookEvents 202', () => {
-  it('queues all events of the period again, and reuses the deliveries of events that were sent before', async () => {
+  it('queues the events between two exclusive times, and reuses their existing deliveries', async () => {
     const { id } = await newEndpoint(harness, partner);
     const patients: string[] = [];
     const times: string[] = [];
@@ -64,7 +64,7 @@ describe('replayWebhookEvents 202', () => {
     expect(await dataOf(paid.id)).toEqual([{ endpointId: paid.id }]);
   });
 
-  it('queues the events that the API client of the endpoint may see', async () => {
+  it('queues only events that the API client of the endpoint may see', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
     const { id } = await newEndpoint(harness, limited);

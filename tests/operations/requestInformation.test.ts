@@ -8,7 +8,7 @@ const partner = await newPartner(harness);
 const DAY = 24 * 3_600_000;
 
 describe('requestInformation 200', () => {
-  it('ends the claim, shows the question to the partner, and expires 14 days later', async () => {
+  it('ends the claim, shows the question in getEncounter, and sets expiresAt to 14 days later', async () => {
     const claimed = await claimedEncounter(harness, partner);
     const question = { reviewerRef: reviewer, message: 'Which dose?' };
     const event = ['encounter.information_requested'] as const;

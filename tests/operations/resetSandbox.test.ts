@@ -61,7 +61,7 @@ const fixtureFile = async ({ tenantId }: Partner = partner): Promise<string> => 
 };
 
 describe('resetSandbox 204', () => {
-  it('restores every table of the sandbox and leaves other sandboxes unchanged', async () => {
+  it('restores the fixtures in every table that has some, and leaves other sandboxes unchanged', async () => {
     const [before, beforeOther] = [await things(), await things(other)];
     await play();
     const catalog = await readFile(new URL('../../prisma/demo/harbor.json', import.meta.url), 'utf8');
@@ -75,7 +75,7 @@ describe('resetSandbox 204', () => {
     expect(await things(other)).toEqual(beforeOther);
   });
 
-  it('resets or keeps every table with a tenant_id', async () => {
+  it('resets every table with a tenant_id except a list of tables that it keeps', async () => {
     const columns = await harness.domain.db.prisma.$queryRaw<{ table_name: string }[]>`
       SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id'`;
     const access = ['api_client', 'api_client_secret', 'audit_event', 'audit_seal', 'audit_counter', 'event_counter'];
@@ -83,7 +83,7 @@ describe('resetSandbox 204', () => {
     expect(columns.map((column) => column.table_name).sort()).toEqual([...resetTables, ...kept].sort());
   });
 
-  it('gives every sandbox equal fixtures, including a new one', async () => {
+  it('gives a reset and a new sandbox equal fixtures', async () => {
     const nameless = (rows: Record<string, unknown[]>): unknown => {
       const text = JSON.stringify(resetTables.map((table) => rows[table])).replaceAll(/sandbox-\d+/g, 'sandbox');
       // The API client of the fixtures differs between tenants.
@@ -162,7 +162,7 @@ describe('resetSandbox 204', () => {
     harness.clock.now = now;
   });
 
-  it('restores records that the example filters of lists find, years after the examples, too', async () => {
+  it('gives a new sandbox, years after the examples, records that the example filters of lists find', async () => {
     const { now } = harness.clock;
     harness.clock.now = new Date('2031-03-01T12:00:00Z');
     const later = await newSandbox(harness);

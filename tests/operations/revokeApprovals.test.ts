@@ -13,7 +13,7 @@ const reviewerRef = '1876543219';
 const keyOf = ({ categoryId, subcategoryId }: Encounter) => ({ categoryId, subcategoryId });
 
 describe('revokeApprovals 200', () => {
-  it('revokes the named items for any provider, and keeps encounter and order', async () => {
+  it('revokes only the named items, for another provider than the reviewer, and keeps the order pending', async () => {
     const products = [await newProduct(harness, partner), await newProduct(harness, partner)];
     const completed = await completedEncounter(harness, partner, { treatmentIds: products });
     const [first, second] = completed.gfe_data;

@@ -73,7 +73,7 @@ describe('setClock 200', () => {
     expect((await events(sandbox, waiting)).slice(1)).toEqual(['encounter.expired']);
   });
 
-  it('processes the first batches of due records, and leaves the rest to the jobs', async () => {
+  it('releases the first 500 lapsed claims, and leaves the others to the job', async () => {
     const sandbox = await newSandbox(harness);
     const { db } = harness.domain;
     const { tenantId } = sandbox;

@@ -21,7 +21,7 @@ const addressOf = async (): Promise<unknown> =>
   (await call(harness, `GET /orders/${order_no}/dispensing`, { token: partner.token })).body.shipTo;
 
 describe('setShipTo 200', () => {
-  it('replaces the whole address, which dispensing then shows', async () => {
+  it('replaces the whole address, which getDispensing then shows', async () => {
     expect(await addressOf()).toEqual(shipTo);
     const { status, body } = await put();
     expect([status, body, await addressOf()]).toEqual([200, other, other]);

@@ -10,7 +10,7 @@ const set = (json: object, { token } = partner): Promise<Answer> =>
 const stored = () => harness.domain.db.prisma.webhookInbox.findMany({ where: { tenantId: partner.tenantId } });
 
 describe('setWebhookInboxBehavior 200', () => {
-  it('sets the status and the delay of the tenant’s receiver', async () => {
+  it('stores the status and the delay of the tenant’s webhook inbox', async () => {
     for (const [json, delayMs] of [
       [{ status: 410, delayMs: 20_000 }, 20_000],
       [{ status: 500 }, 0],

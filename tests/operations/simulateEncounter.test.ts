@@ -74,7 +74,7 @@ describe('simulateEncounter 200', () => {
     harness.clock.now = now;
   });
 
-  it('records a live visit if its time has come', async () => {
+  it('approves a synchronous encounter 15 minutes before its visit, and records a visit', async () => {
     await goToTheVisit();
     const { body } = await play(scheduled, 'approve_all');
     expect(body.status).toBe('completed');

@@ -23,7 +23,7 @@ const bothClaimed = (): Promise<Answer['body']> =>
 const denySecond: Decide = (item, index) => (index === 1 ? deny(item, index) : { decision: 'approved' });
 
 describe('submitReview 200', () => {
-  it('completes the encounter and creates its order', async () => {
+  it('completes the encounter with an order number, and emits encounter.completed', async () => {
     const claimed = await bothClaimed();
     harness.clock.advance(600);
     const json = { ...(await reviewBody(harness, partner, claimed)), notes: 'History read.' };

@@ -20,7 +20,7 @@ const updates = async (encounter: Encounter): Promise<unknown[]> =>
   (await eventsOf(harness, encounter)).flatMap(([type, data]) => (type === 'encounter.updated' ? [data] : []));
 
 describe('updateEncounter 200', () => {
-  it('changes and merges reference and metadata, and names them in encounter.updated', async () => {
+  it('changes the reference, merges metadata, and names both in encounter.updated', async () => {
     const encounter = await completedEncounter(harness, partner);
     const { encounter_id, gfe_no, version } = encounter;
     const sent = { reference: 'APPT-1', metadata: { room: '4', kind: 'first' } };
@@ -38,7 +38,7 @@ describe('updateEncounter 200', () => {
     expect(await updates(encounter)).toEqual([{ ...named, reference: 'APPT-1' }, named]);
   });
 
-  it('recalculates items, estimate and prescription for changed treatments, and keeps the place in the queue', async () => {
+  it('recalculates items and estimate at current prices for changed treatments, which the order then has', async () => {
     const group = await newCategory(harness, partner);
     const [kept, added, rx] = [
       await newProduct(harness, partner, { price: '10.00', shippingType: 'FREE_SHIPPING', shippingAmount: '0.00' }),

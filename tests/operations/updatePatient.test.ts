@@ -61,7 +61,7 @@ describe('updatePatient 200', () => {
     expect([await read(), await updates()]).toEqual([before, told]);
   });
 
-  it('accepts application/merge-patch+json, and clears a property that is null', async () => {
+  it('accepts application/merge-patch+json, and sets a property sent as null to null or its default', async () => {
     await patch({ notes: 'n', gender: 'male', isHomeAddressSameAsShipping: false });
     const raw = JSON.stringify({ notes: null, gender: null, isHomeAddressSameAsShipping: null, employer: null });
     const headers = { 'Content-Type': 'application/merge-patch+json' };
@@ -109,7 +109,7 @@ describe('updatePatient 200', () => {
     ['VERIFIED', 'phone', '54321'],
   ];
   it.each(changes)(
-    'leaves a verified patient %s after a change of %s, with an event for each change',
+    'shows a verified patient as %s after a change of %s, with an event for each change',
     async (status, field, value) => {
       await inTransaction(harness.domain, (work) => recordVerification(work, partner.tenantId, id, 'VERIFIED'));
       expect((await patch({ [field]: value })).body).toMatchObject({ isVerified: status });
@@ -155,7 +155,7 @@ describe('updatePatient 412', () => {
   const tagOf = async (): Promise<string> =>
     (await call(harness, `GET /clients/${id}`, { token: partner.token })).headers.get('ETag') ?? '';
 
-  it('refuses a version that is not the current one, and leaves the patient unchanged', async () => {
+  it('refuses an If-Match with outdated, weak or unknown entity tags, and leaves the patient unchanged', async () => {
     const tag = await tagOf();
     const { headers } = await patchOf(tag, { notes: 'first' });
     const before = await read();
@@ -165,20 +165,20 @@ describe('updatePatient 412', () => {
     expect([before.notes, headers.get('ETag')]).toEqual(['first', `${(await tagOf()).split('.')[0]}"`]);
   });
 
-  it('accepts an If-Match with the current version, alone or in a list, and with *, and no If-Match', async () => {
+  it('accepts an If-Match that lists the current ETag or is *, and a request without If-Match', async () => {
     for (const tag of [`"x", ${await tagOf()}`, '*'])
       expect((await patchOf(tag, { notes: `for ${tag}` })).status).toBe(200);
     expect((await patch({ notes: 'last' })).status).toBe(200);
   });
 
-  it('compares If-Match with a version that a verification changes, and an empty update does not', async () => {
+  it('keeps the version in the ETag after an empty update; a verification changes the ETag', async () => {
     const tag = await tagOf();
     expect((await patch({})).headers.get('ETag')).toBe(`${tag.split('.')[0]}"`);
     await inTransaction(harness.domain, (work) => recordVerification(work, partner.tenantId, id, 'VERIFIED'));
     expect(await tagOf()).not.toBe(tag);
   });
 
-  it('compares If-Match with a version that an encounter with notes does not change', async () => {
+  it('keeps the ETag of a patient for whom an encounter with notes is created', async () => {
     const tag = await tagOf();
     await newEncounter(harness, partner, { patientId: id, additionalNotes: 'x' });
     expect(await tagOf()).toBe(tag);

@@ -44,7 +44,7 @@ afterEach(async () => {
 });
 
 describe('uploadPatientDocument 200', () => {
-  it('returns the document with its link, size and checksum, and no other members', async () => {
+  it('returns the whole document, including link, size and checksum', async () => {
     const { status, headers, body } = await upload({ url });
     const now = harness.clock.now.toISOString();
     const { tenantId, clientId } = partner;
@@ -129,7 +129,7 @@ describe('uploadPatientDocument 401', () => {
 });
 
 describe('uploadPatientDocument 503', () => {
-  it('answers 503 while the object store is down, and stores no row', async () => {
+  it('answers 503 while the object store cannot be written, and stores no row', async () => {
     const before = await rows();
     const [incoming, elsewhere] = [join(folder(), '.incoming'), join(harness.dataDir, 'elsewhere')];
     await rename(incoming, elsewhere);

@@ -46,7 +46,7 @@ describe('withdrawDocument 200', () => {
     expect((await send(`GET /documents/${documentId}`)).body).toEqual({ ...body, fileUrl: null });
   });
 
-  it('answers a repeated request with the same reason like the first one, and changes no row', async () => {
+  it('answers a repeated request with the same reason like the first one, without a second event', async () => {
     const patientId = await newPatient(harness, partner);
     const documentId = await newDocument(harness, partner, patientId);
     const first = await withdraw(documentId);
@@ -60,7 +60,7 @@ describe('withdrawDocument 200', () => {
   it.each([
     ['lab-results', 1],
     ['id-card', 0],
-  ])('counts as news once for a document of type %s, whose upload counts %d times', async (docType, count) => {
+  ])('raises factsVersion by 1 for a document of type %s, whose upload raises it by %d', async (docType, count) => {
     const patientId = await newPatient(harness, partner);
     const before = await factsOf(patientId);
     const { documentId } = await upload(patientId, docType);
@@ -93,7 +93,7 @@ describe('withdrawDocument 200', () => {
     expect((await send(`POST /encounters/${claimed.encounter_id}/review`, review)).status).toBe(200);
   });
 
-  it('leaves the file in the store until the patient is erased', async () => {
+  it('leaves the file to the erasure of the patient, after which it answers document_not_found', async () => {
     const patientId = await newPatient(harness, partner);
     const { documentId, userDocument } = await upload(patientId, 'lab-results');
     await withdraw(documentId);
