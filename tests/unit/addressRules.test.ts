@@ -86,7 +86,7 @@ describe('the target of a redirect', () => {
 });
 
 describe('allowed origins', () => {
-  it('match host and port exactly', () => {
+  it('match the normalized host and the port exactly', () => {
     const allowed = allowedOrigins(['127.0.0.1:8080', 'Store.Intranet:443', '[::1]:9000', 'plain.example:80'], 'HOSTS');
     const isAllowed = (url: string) => isAllowedOrigin(new URL(url), allowed);
     const inside = words(`http://127.0.0.1:8080/ http://127.1:8080/ https://127.0.0.1:8080/ https://store.intranet/

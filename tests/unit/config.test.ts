@@ -99,12 +99,12 @@ describe('a variable', () => {
     ['MAX_CONNECTIONS', '100', { maxConnections: 100 }],
     ['RATE_LIMIT', 'off', { rateLimit: null }],
     ['TRUSTED_PROXIES', '1', { trustedProxies: 1 }],
-  ])('%s=%s changes only its setting', (name, value, expected) => {
+  ])('%s=%s changes only its settings', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
   });
 
   it.each(['PORT', 'DATABASE_URL', 'BASE_URL', 'OBJECT_STORE', 'DOCUMENT_FETCH_ALLOWED_HOSTS', 'SIGNING_KEYS_FILE'])(
-    'counts as absent when %s is empty',
+    'counts as absent if it is empty: %s',
     (name) => {
       expect(readConfig({ [name]: '' })).toEqual(readConfig({}));
       expect(readConfig({ [name]: undefined })).toEqual(readConfig({}));
@@ -155,7 +155,7 @@ describe('a variable', () => {
   };
 
   it.each(Object.entries(refused).flatMap(([name, values]) => values.map((value) => [name, value] as const)))(
-    '%s=%s is refused with an error that names it without its value',
+    '%s=%s is refused with an error that names the variable, and no password',
     (name, value) => {
       const message = refusalOf({ [name]: value });
       expect(message).toMatch(new RegExp(`^Wrong configuration: ${name} must `));

@@ -58,7 +58,10 @@ describe('the rules of migrations', () => {
   });
 
   it.each([
-    ['a column without a value', onClient('ADD COLUMN "x" TEXT, ADD COLUMN "y" INTEGER NOT NULL DEFAULT 1')],
+    [
+      'new columns that are optional or have a default',
+      onClient('ADD COLUMN "x" TEXT, ADD COLUMN "y" INTEGER NOT NULL DEFAULT 1'),
+    ],
     ['a constraint for new rows', onClient('ADD CONSTRAINT "c" CHECK ("sex" IS NOT NULL) NOT VALID')],
     [
       'a new table with an index',
@@ -66,13 +69,13 @@ describe('the rules of migrations', () => {
       CREATE INDEX "i" ON "visit"("id"); ALTER TABLE "visit" ADD CONSTRAINT "c" UNIQUE ("id");`,
     ],
     [
-      'indexes beside requests',
+      'indexes that are created and dropped concurrently',
       `${beside}CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "i" ON "client"("x");
       DROP INDEX CONCURRENTLY IF EXISTS "j";`,
     ],
-    ['a column after its last use', `-- Unused since 1.0.0\n${onClient('DROP COLUMN "sex"')}`],
+    ['a dropped column that is unused since a release', `-- Unused since 1.0.0\n${onClient('DROP COLUMN "sex"')}`],
     [
-      'rows in batches',
+      'an UPDATE in batches',
       `-- Locks: ROW EXCLUSIVE client; in batches
       UPDATE "client" SET "x" = 1 WHERE "id" IN (SELECT "id" FROM "client" WHERE "x" IS NULL LIMIT 9);`,
     ],

@@ -5,7 +5,7 @@ import { prescriptionView } from '../../src/views/prescriptionView.js';
 const shown = (rx: object | null) => prescriptionView({ rx } as EncounterTreatment);
 const gram = '01a05c32-5e80-7000-8000-0000000003a2';
 
-it.each(deaSchedules)('prescriptionView names $code beside its id', ({ id, code }) => {
+it.each(deaSchedules)('prescriptionView names $code and the unit beside their ids', ({ id, code }) => {
   const rx = { refills: 0, deaScheduleId: id, quantityUnitOfMeasureId: gram };
   expect(shown(rx)).toEqual({ ...rx, deaSchedule: code, quantityUnit: 'Gram' });
 });

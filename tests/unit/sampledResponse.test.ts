@@ -2,7 +2,7 @@ import { sampled } from '../../src/http/endpoint/validation.js';
 
 const answerOf = (data: unknown) => ({ status: 200, body: { data, meta: { total: 1 } } });
 
-it('the sampled check of a response validates four elements of a long list, including the first, and every other member', () => {
+it('the sampled check of a response validates four elements of a long list, including the first, and all other members of the response', () => {
   const long = Array.from({ length: 100 }, (_, index) => index);
   expect(sampled(answerOf(long))).toEqual(answerOf([0, 25, 50, 75]));
   expect(sampled(answerOf(long.slice(0, 5)))).toEqual(answerOf([0, 1, 2, 3]));

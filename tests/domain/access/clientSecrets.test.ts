@@ -39,17 +39,20 @@ describe('a client secret', () => {
   it.each([
     ['live', /^cess_live_[\w-]{43}$/],
     ['sandbox', /^cess_test_[\w-]{43}$/],
-  ] as const)('has 256 random bits behind a prefix that names the environment of a %s tenant', async (mode, shape) => {
-    const tenant = await createTenant(harness.domain, { name: `Secrets of ${mode}`, mode });
-    const clients = await Promise.all(
-      ['one', 'two'].map((name) => createApiClient(harness.domain, { tenant: tenant.id, name, preset: 'partner' })),
-    );
-    for (const { clientId, clientSecret } of clients) {
-      expect(clientSecret).toMatch(shape);
-      expect(clientId).toMatch(/^ces_[a-z2-7]{20}$/);
-    }
-    expect(new Set(clients.map(({ clientSecret }) => clientSecret)).size).toBe(2);
-  });
+  ] as const)(
+    'has 43 base64url characters, which differ between clients, behind the prefix of a %s tenant',
+    async (mode, shape) => {
+      const tenant = await createTenant(harness.domain, { name: `Secrets of ${mode}`, mode });
+      const clients = await Promise.all(
+        ['one', 'two'].map((name) => createApiClient(harness.domain, { tenant: tenant.id, name, preset: 'partner' })),
+      );
+      for (const { clientId, clientSecret } of clients) {
+        expect(clientSecret).toMatch(shape);
+        expect(clientId).toMatch(/^ces_[a-z2-7]{20}$/);
+      }
+      expect(new Set(clients.map(({ clientSecret }) => clientSecret)).size).toBe(2);
+    },
+  );
 
   it('is stored only as its SHA-256 and its last four characters', async () => {
     const client = await newClient(harness, partner.tenantId);
@@ -84,7 +87,7 @@ describe('rotation', () => {
     await expect(rotate()).resolves.toMatchObject({ clientId: client.clientId });
   });
 
-  it('ends every earlier secret at once if the old one expires after 0 s', async () => {
+  it('ends every earlier secret at once if they are to expire after 0 s', async () => {
     const client = await newClient(harness, partner.tenantId);
     const second = await rotated(client, HOUR);
     const third = await rotated(client, 0);
@@ -109,7 +112,7 @@ describe('rotation', () => {
 });
 
 describe('the check of a secret', () => {
-  it('sends equal queries for an unknown client, an inactive client and a wrong secret', async () => {
+  it('queries the database once for an unknown client, an inactive client and a wrong secret alike', async () => {
     const inactive = await newClient(harness, partner.tenantId);
     await deactivateApiClient(harness.domain, inactive.clientId);
     const queriesFor = async (clientId: string): Promise<string[]> => {

@@ -31,7 +31,7 @@ function expectInvalidClient(answer: Answer): void {
 }
 
 describe('a refresh token', () => {
-  it('is exchanged for a new pair with the claims of the first one', async () => {
+  it('is exchanged for a new pair, whose access token has the claims of the first one except times and id', async () => {
     const first = await login(harness, partner);
     harness.clock.advance(10);
     const renewed = await refresh(harness, partner, first.body.refresh_token);
@@ -44,7 +44,7 @@ describe('a refresh token', () => {
     expect(await mayListClinics(renewed)).toBe(true);
   });
 
-  it('can be used repeatedly, and so can its successor', async () => {
+  it('can be used repeatedly, and its successor is valid, too', async () => {
     const token = await refreshTokenOf(partner);
     const [first, second] = [await refresh(harness, partner, token), await refresh(harness, partner, token)];
     expect([first.status, second.status]).toEqual([200, 200]);
@@ -94,7 +94,7 @@ describe('the scope of a refresh token', () => {
 });
 
 describe('invalid_grant', () => {
-  it('is the error for a refresh token of another tenant, client or secret, although the service signed it', async () => {
+  it('is the error for a signed refresh token with another tenant or client or without a secret, for an access token and for garbage', async () => {
     const token = await refreshTokenOf(partner);
     const [{ privateKey }] = await harness.services.keys.current();
     const altered = (payload: object) => alterToken(token, privateKey, {}, payload);

@@ -77,7 +77,7 @@ describe('an access token', () => {
     expectRefusal(await listClinics(altered({}, payload)), 'client_inactive');
   });
 
-  it('is accepted until 30 s after its exp claim, whether it was used before or not', async () => {
+  it('is accepted until 30 s after its exp claim, then refused, whether it was used before or not', async () => {
     const [seen, unseen] = [await newToken(harness, partner), await newToken(harness, partner)];
     harness.clock.advance(LIFETIME + 29);
     expect((await listClinics(seen)).status).toBe(200);

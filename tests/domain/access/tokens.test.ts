@@ -34,9 +34,9 @@ const json = (value: unknown): string => Buffer.from(JSON.stringify(value)).toSt
 
 describe('an access token', () => {
   it.each<[string, () => string]>([
-    ['garbage', () => 'garbage'],
-    ['12 KB of garbage', () => 'x'.repeat(12_000)],
-    ['12 KB with dots', () => `${'x'.repeat(6_000)}.${'y'.repeat(6_000)}.z`],
+    ['only garbage', () => 'garbage'],
+    ['only 12 KB of garbage', () => 'x'.repeat(12_000)],
+    ['only 12 KB of garbage with dots', () => `${'x'.repeat(6_000)}.${'y'.repeat(6_000)}.z`],
     ['empty parts', () => '..'],
     ['a fourth part', () => `${token}.x`],
     ['a header that is not JSON', () => replacePart(0, 'bm90IGpzb24')],
@@ -72,7 +72,7 @@ describe('an access token', () => {
     ['no client', () => altered({}, { client_id: undefined })],
     ['no scope', () => altered({}, { scope: undefined })],
     ['a scope that is a list', () => altered({}, { scope: ['admin:clinic'] })],
-    ['the type of our refresh token', () => refreshToken],
+    ['all parts of a valid refresh token', () => refreshToken],
   ])('is refused with %s', async (_name, tokenOf) => {
     expect(await tokens.verify('access', tokenOf(), now)).toBe('invalid');
   });

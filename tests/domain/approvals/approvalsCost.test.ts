@@ -28,7 +28,7 @@ it.each<[filter: string, query: () => object, as?: () => Partner]>([
   ['filtered by clinic', () => ({ clinicId })],
   ['for a client that is limited to a clinic', () => ({}), () => limited],
 ])(
-  'listRenewals %s sends one statement, which reads few rows beyond the page',
+  'listRenewals %s sends one statement, which reads at most 88 rows for ten approvals',
   async (_filter, query, as = () => partner) => {
     const parameters = new URLSearchParams({ expiring_before: '2100-01-01', limit: '10', ...query() });
     const ask = async (): Promise<string> => {
@@ -45,7 +45,7 @@ it.each<[filter: string, query: () => object, as?: () => Partner]>([
   },
 );
 
-it('getClearances reads few rows of a patient with 10,000 decisions about a treatment', async () => {
+it('getClearances reads at most ten rows per statement for a patient with 10,000 decisions about a treatment', async () => {
   const { id, patientId, clinicId: clinic, treatmentIds } = await completedEncounter(harness, partner);
   await copyEncounter(observer, id, 10_000);
   await observer.query(

@@ -115,7 +115,7 @@ it('verification of the audit chain detects tampering and names the first affect
     },
   ));
 
-it('verification of the audit chain detects a change to any column of a row', async () => {
+it('verification of the audit chain detects a change to any column of a row but its tenant and position', async () => {
   const { rows } = await superuser.query<{ name: string; type: string }>(`
     SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
     WHERE attrelid = 'audit_event'::regclass AND attnum > 0 AND NOT attisdropped
@@ -195,7 +195,7 @@ it('rows of one tenant are recorded while the counter of another tenant is locke
   expect(await addCheckpoints(context)).toBe(2);
 });
 
-it('a row gets its position when it is committed: rows never appear below a checkpoint', async () => {
+it('a checkpoint added during an uncommitted insert covers neither that audit row nor later ones, and the next checkpoint covers both', async () => {
   await superuser.query('BEGIN');
   await superuser.query(`UPDATE audit_counter SET position = position + 1 WHERE tenant_id = 'lakeside'`);
   await superuser.query(insertAt(12));
@@ -207,7 +207,7 @@ it('a row gets its position when it is committed: rows never appear below a chec
   expect(await verdict()).toMatchObject({ checkpoints: 5, rows: 12, fault: null });
 });
 
-it('the database refuses to change or delete an audit row or checkpoint, except by retention', async () => {
+it('the database refuses UPDATE, DELETE and TRUNCATE of audit rows and checkpoints', async () => {
   const { db } = context;
   const updates = ['UPDATE audit_event SET code = code', 'UPDATE audit_seal SET through = through'];
   const removals = ['audit_event', 'audit_seal'].flatMap((table) => [`DELETE FROM ${table}`, `TRUNCATE ${table}`]);

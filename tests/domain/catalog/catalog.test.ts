@@ -60,7 +60,7 @@ describe('a new catalog', () => {
     });
   });
 
-  it('shares no row with another tenant that imports the file', async () => {
+  it('shares no product with another tenant that imports the file', async () => {
     const other = await harness.newTenant();
     await imported(sample());
     await imported(sample(), other);
@@ -116,7 +116,7 @@ describe('a new catalog', () => {
     expect(await stored(other)).toEqual(before);
   });
 
-  it('is stored completely in several batches, and reports its growing progress', async () => {
+  it('is stored completely with 2,345 products, and reports its growing progress', async () => {
     const catalog = sample();
     catalog.products = Array.from({ length: 2_345 }, (_, index) =>
       product({ sku: `SKU-${index}`, productOffer: offer({ price: `${index}.5` }) }),

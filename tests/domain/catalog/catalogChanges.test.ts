@@ -28,7 +28,7 @@ describe('a changed catalog', () => {
     expect({ ...changed, updatedAt: null, offer: null }).toEqual({ ...old, updatedAt: null, offer: null });
   });
 
-  it('removes stored parts of an element that the file omits', async () => {
+  it('removes a stored location, variant, prescription or availability that the file omits from its clinic or product', async () => {
     await imported(sample());
     const third = { name: 'Third', sku: 'BTX-33', price: '90', qty: 1 };
     const weight = { sku: 'SEMA-25', category: 'Weight', subcategory: 'GLP-1' };

@@ -46,7 +46,7 @@ const cases: Case[] = [
   ],
   ...ofPart('/clinics/0', withClinic, [
     ['a clinic without e-mail', { email: undefined }, '', /email is missing/, '{'],
-    ['a clinic without locations', { locations: undefined }, '', /locations is missing/, '{'],
+    ['a clinic without the member locations', { locations: undefined }, '', /locations is missing/, '{'],
     ['a malformed e-mail', { email: 'austin' }, '/email', /e-mail address/, '"austin"'],
     ['a blank name', { displayName: '  ' }, '/displayName', line, '"  "'],
     ['a name with white space around it', { legalName: 'Austin ' }, '/legalName', line, '"Austin "'],
@@ -68,7 +68,7 @@ const cases: Case[] = [
   ]),
   ['a clinic twice, in another case', clinicTwice, '/clinics/1', sameAs('clinic', '/clinics/0'), '{'],
   ...ofPart('/categories/0', withCategory, [
-    ['a category without subcategories', { subcategories: undefined }, '', /subcategories is missing/, '{'],
+    ['a category without the member subcategories', { subcategories: undefined }, '', /subcategories is missing/, '{'],
     ['a fraction as age', { minAge: 17.5 }, '/minAge', /years from 0 to 120/, '17.5'],
     [
       'a review interval in small letters',
@@ -101,8 +101,8 @@ const cases: Case[] = [
   ],
   ...ofPart('/products/0', withProduct, [
     ['a description of 2001 characters', { description: 'a'.repeat(2001) }, '/description', /at most 2000/, '"aaa'],
-    ['U+0000', { description: 'a\u0000' }, '/description', /U\+0000/, '"a\\u0000"'],
-    ['half a surrogate pair', { description: '\ud800' }, '/description', /surrogate/, '"\\ud800"'],
+    ['U+0000 in a description', { description: 'a\u0000' }, '/description', /U\+0000/, '"a\\u0000"'],
+    ['half a surrogate pair in a description', { description: '\ud800' }, '/description', /surrogate/, '"\\ud800"'],
     ['an image without an http URL', { imageUrl: 'ftp://x.example/a' }, '/imageUrl', /http or https/, '"ftp:'],
     ['a mistyped member', { descripton: 'x' }, '/descripton', /not a member/, '"descripton"'],
     ['a negative age', { minAge: -1 }, '/minAge', /years from 0 to 120/, '-1'],
@@ -114,7 +114,7 @@ const cases: Case[] = [
     ['an id that is not a UUID', { id: 'urn:uuid:01a05c32-5e80-7000-8000-00000000dea0' }, '/id', /UUID of 36/, '"urn:'],
   ]),
   ...ofPart('/products/0/productOffer', withOffer, [
-    ['three decimals', { price: '1.234' }, '/price', money, '"1.234"'],
+    ['money with three decimals', { price: '1.234' }, '/price', money, '"1.234"'],
     ['money as a number', { vendorCost: 12.5 }, '/vendorCost', money, '12.5'],
     ['eleven digits of money', { cogs: '12345678901' }, '/cogs', money, '"12345678901"'],
     ['money with an exponent', { shippingAmount: '1e2' }, '/shippingAmount', money, '"1e2"'],
@@ -125,7 +125,7 @@ const cases: Case[] = [
     ['a variant twice', { offerVariants: [variant, variant] }, '/offerVariants/1', /is the same variant as/, '{'],
   ]),
   ...ofPart('/products/0/productRx', withRx, [
-    ['a prescription without refills', { refills: undefined }, '', /refills is missing/, '{'],
+    ['a prescription without the member refills', { refills: undefined }, '', /refills is missing/, '{'],
     ['a deaScheduleId that is not a UUID', { deaScheduleId: 'IV' }, '/deaScheduleId', /UUID/, '"IV"'],
     ['a refill of C-II', scheduled(2, 1, 30), '/refills', /must be 0 for .* C-II$/, '1'],
     ['a sixth refill of C-III', scheduled(3, 6, 30), '/refills', /at most 5 for .* C-III$/, '6'],
@@ -134,11 +134,23 @@ const cases: Case[] = [
     ['refills of C-IV for 182 days', scheduled(4, 2, 91), '/refills', /at most 180 days for .* C-IV$/, '2'],
   ]),
   ...ofPart('/products/0/clinicAvailability', availableAt, [
-    ['an unknown clinic', ['Nowhere'], '/0/clinic', /not the legal name/, '"Nowhere"'],
-    ['a clinic by two of its names', ['Austin, PLLC', 'austin@x.example'], '/1', /is the same availability as/, '{'],
+    ['availability at an unknown clinic', ['Nowhere'], '/0/clinic', /not the legal name/, '"Nowhere"'],
+    [
+      'availability at one clinic by two of its names',
+      ['Austin, PLLC', 'austin@x.example'],
+      '/1',
+      /is the same availability as/,
+      '{',
+    ],
   ]),
   ...ofPart('/products/0/clinicAvailability', (clinics: Json[]) => ({ ...availableAt(['Austin, PLLC']), clinics }), [
-    ['a name of two clinics', [clinic(), clinic({ email: 'b@x.example' })], '/0/clinic', /names 2 clinics/, '"Austin'],
+    [
+      'availability at a name of two clinics',
+      [clinic(), clinic({ email: 'b@x.example' })],
+      '/0/clinic',
+      /names 2 clinics/,
+      '"Austin',
+    ],
   ]),
 ];
 

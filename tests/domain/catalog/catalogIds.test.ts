@@ -27,14 +27,14 @@ describe('an id in the file', () => {
     }
   });
 
-  it('is refused if two elements of the file have it', () => {
+  it('is refused if two products of the file have it', () => {
     const id = v7();
     const catalog = { ...sample(), products: [product({ id }), product({ id, sku: 'B' })] };
     const fault = { pointer: '/products/1', message: 'is the same product as /products/0' };
     expect(faultsIn(write(catalog))).toMatchObject([fault]);
   });
 
-  it('is refused if its element has the name of another stored element', () => {
+  it('is refused if its product has the sku of another stored product, or if another product of the file keeps its old sku', () => {
     const id = idOf('product');
     const fault = { pointer: '/products/0/id', message: expect.stringContaining('differs from the id') };
     expect(faultsIn(write({ products: [product({ id, sku: 'SEMA-25' })] }), stored)).toMatchObject([fault]);

@@ -64,7 +64,7 @@ describe('a catalog with a fault', () => {
     expect(faults.at(-1)?.message).toBe('is the same availability as /products/3/clinicAvailability/1');
   });
 
-  it('is refused with one fault for each clinic name that is unknown or ambiguous, even if the name is repeated', () => {
+  it('is refused with one fault for each place of an unknown or ambiguous clinic name, even if the name is repeated', () => {
     const clinics = [clinic(), clinic({ email: 'b@x.example' })];
     const names = ['Austin, PLLC', 'Austin, PLLC', 'Nowhere', 'Nowhere'];
     const products = [product({ clinicAvailability: names.map((name) => ({ clinic: name })) })];

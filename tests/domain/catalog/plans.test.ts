@@ -130,7 +130,7 @@ it('the service runs its statements with generic plans, as these tests do', asyn
 it.each([
   ['without a search', ''],
   ['with a word of every name', '&search=clinic'],
-])('GET /clinics?state=, %s, reads only the matching clinics', async (_how, search) => {
+])('GET /clinics?state=, %s, finds the clinics by an index of states', async (_how, search) => {
   const statements = (await scans(`/clinics?state=wy${search}`, large)).filter(({ text }) =>
     text.includes('ref_state'),
   );
@@ -148,7 +148,7 @@ const paths = words(`
     /clinics?sort_by=updatedAt&sort_order=desc /clinics?page=3 /tenants/products /tenants/products?search=product
     /tenants/products?search=q /tenants/products?isActive=false /tenants/products?sort_by=sku /tenants/products?page=3
     /tenants/products?sort_by=updatedAt /tenants/products?categoryId=CATEGORY /tenants/products?clinicId=CLINIC`);
-it('listClinics and listProducts read only rows of the tenant', async () => {
+it('listClinics and listProducts read tables only through primary keys and indexes that begin with the tenant', async () => {
   const { db } = crowded.domain;
   const where = { tenantId: small.tenantId };
   const clinic = await db.prisma.clinic.findFirstOrThrow({ where });

@@ -184,7 +184,7 @@ describe('a new encounter', () => {
     expect(expiresAt.getTime() - life.now.getTime()).toBe(30 * 24 * 3_600_000);
   });
 
-  it("has the state of the request, else the patient's", () => {
+  it("has the US state of the request as its review state, else the patient's", () => {
     const states = [{ patientState: 'az' }, {}].map((changes) => create({ ...valid, body: { ...usual, ...changes } }));
     expect(states.map(({ patientState, reviewState }) => [patientState, reviewState])).toEqual([
       ['AZ', 'AZ'],

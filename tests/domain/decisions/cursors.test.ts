@@ -10,7 +10,7 @@ const id = '01a05c32-5e80-7000-8000-000000000001';
 const time = new Date('2026-11-20T16:00:00.000Z');
 
 describe('the cursor of a list', () => {
-  it('names time and key of a row, or its key', () => {
+  it('names time and key of a row, or only its key', () => {
     expect(placeOf(listCursor(101_000n, time), encounterKey)).toEqual({ createdAt: time, key: '101000' });
     expect(keyOf(listCursor(id), onlyUuid)).toBe(id);
   });

@@ -40,7 +40,7 @@ describe('the type of a file', () => {
   });
 
   it.each([
-    ['nothing', Buffer.alloc(0)],
+    ['an empty file', Buffer.alloc(0)],
     ['text', Buffer.from('Patient: Jane')],
     ['a page', Buffer.from('<!DOCTYPE html><script>alert(1)</script>')],
     ['a drawing', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>')],
@@ -132,7 +132,7 @@ describe('a fetched file', () => {
     },
   );
 
-  it('must fit the extension of fileName, but not that of the URL, if both are given', () => {
+  it('is accepted if it fits the extension of fileName, even if it does not fit that of the URL', () => {
     const url = 'https://files.example.com/scan.png';
     expect(codeOf(() => describeAs({ fileName: 'blood.pdf', url }))).toBe('accepted');
   });
@@ -206,7 +206,7 @@ describe('the name of a stored file', () => {
     ['"quoted"; x=1.pdf', '"quoted"; x=1.pdf'],
     ['100%.pdf', '100%.pdf'],
     ['__proto__', '__proto__'],
-  ])('is made from %j as %j', (text, name) => {
+  ])('is made from %j as %j (undefined: no name is left)', (text, name) => {
     expect(safeFileName(text)).toBe(name);
   });
 

@@ -80,14 +80,14 @@ describe('the table of transitions', () => {
     expect(shown.sort()).toEqual([...new Set(changing.map((change) => change.join(' ')))].sort());
   });
 
-  it('has every state, and no transition out of the four final ones', () => {
+  it('has every state, and no transition from one of the four final ones to another state', () => {
     expect(Object.keys(encounterTransitions)).toEqual(states);
     for (const state of final) {
       expect(Object.values(encounterTransitions[state]).filter(({ to }) => to !== state)).toEqual([]);
     }
   });
 
-  it('allows or refuses each event in each state by each actor as the guide says', () =>
+  it('allows exactly the listed transitions, of all events in all states by all actors', () =>
     everyCase(cases, String, ([from, event, actor]) => {
       const transition = possible.find((known) => known[0] === from && known[1] === event && known[2] === actor);
       const isForClaimant = from === 'in_review' && claimantEvents.some((known) => known === event);

@@ -75,7 +75,7 @@ describe('a claim', () => {
     expect(codeOf(() => life.claim(0, {}, 'another client'))).toBe('claimed_by_other');
   });
 
-  it('lasts for its lease to the millisecond, is renewed without an event, and then ends with one', () => {
+  it('lasts for its lease to the millisecond, is renewed without an event, and ends with encounter.released', () => {
     const life = inStatus.in_review();
     life.pass(3_599.999 / 86_400);
     expect(codeOf(() => life.claim(0, { reviewerRef: 'joe' }))).toBe('claimed_by_other');
@@ -124,7 +124,7 @@ describe('an update', () => {
     ];
   };
 
-  it.each(Object.entries(inStatus))('changes and merges reference and metadata while %s', (status, make) => {
+  it.each(Object.entries(inStatus))('changes the reference and merges the metadata while %s', (status, make) => {
     const life = make();
     // The deadline that has passed counts as a separate change.
     const steps = status === 'expired' ? 2 : 1;

@@ -24,7 +24,7 @@ describe('where licenses are required', () => {
     ['who is deactivated', [], registered({}, { isActive: false }), {}],
     ['who is unknown', [], unknown, {}],
     ['who is unknown, of a tenant without that requirement', everything, { ...unknown, isLicenseRequired: false }, {}],
-  ])('a provider %s may only %j', (_who, expected, registry, body) => {
+  ])('a provider %s may do exactly %j of claim, review, addendum and revoke', (_who, expected, registry, body) => {
     const visit =
       body === live ? { visit: { startedAt: '2026-11-20T16:00:00Z', endedAt: '2026-11-20T16:00:00Z' } } : {};
     const actions: Record<string, (life: Life) => void> = {
@@ -46,14 +46,14 @@ describe('where licenses are required', () => {
     for (const [, code] of answers) expect([undefined, 'provider_not_licensed']).toContain(code);
   });
 
-  it('the problem of a claim says that no US state of the patient is known', () => {
+  it('the problem of a claim says so if no US state of the patient is known', () => {
     const life = new Life(catalog);
     life.patientState = null;
     life.request(['botox']);
     expect(problemOf(() => life.claim(0))?.message).toContain('No US state is known');
   });
 
-  it('claim and review need a license in the state where the patient is by then', () => {
+  it('a claim and an approval need a license in the state where the patient is by then', () => {
     const life = new Life(catalog);
     life.provider = registered();
     const index = life.request(['botox']);
@@ -79,19 +79,22 @@ describe('where licenses are required', () => {
       { ...registered({}, { credential: 'RN' }), isLicenseRequired: false },
     ],
     ['provider_not_licensed', 'a provider without a credential', registered({}, { credential: null })],
-  ])('the 180-day approval of a controlled substance has the problem %s for %s', (code, _who, registry) => {
-    const rx = { refills: 0, deaScheduleId: '01a05c32-5e80-7000-8000-00000000dea2' };
-    const life = new Life([{ id: 'ketamine', category: 'pain', price: '1.00', rx }]);
-    life.provider = registry;
-    life.request(['ketamine']);
-    life.claim(0);
-    const refusal = problemOf(() => life.decide(0));
-    expect(refusal?.code).toBe(code);
-    if (code !== undefined) expect(refusal?.errors).toMatchObject([{ reason: 'dea_required' }]);
-    const end = life.encounters[0]?.treatments[0]?.validUntil;
-    if (code === undefined) expect(Number(end) - Number(life.now)).toBe(180 * 24 * 3_600_000);
-    else life.decide(0, deny);
-  });
+  ])(
+    'the approval of a controlled substance has the problem %s (undefined: it lasts 180 days) for %s',
+    (code, _who, registry) => {
+      const rx = { refills: 0, deaScheduleId: '01a05c32-5e80-7000-8000-00000000dea2' };
+      const life = new Life([{ id: 'ketamine', category: 'pain', price: '1.00', rx }]);
+      life.provider = registry;
+      life.request(['ketamine']);
+      life.claim(0);
+      const refusal = problemOf(() => life.decide(0));
+      expect(refusal?.code).toBe(code);
+      if (code !== undefined) expect(refusal?.errors).toMatchObject([{ reason: 'dea_required' }]);
+      const end = life.encounters[0]?.treatments[0]?.validUntil;
+      if (code === undefined) expect(Number(end) - Number(life.now)).toBe(180 * 24 * 3_600_000);
+      else life.decide(0, deny);
+    },
+  );
 
   it.each([
     ['approved', 180, []],

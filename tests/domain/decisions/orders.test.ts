@@ -81,23 +81,26 @@ describe('a line of an order', () => {
   });
 
   const statuses = Object.keys(fulfilmentTransitions) as (keyof typeof fulfilmentTransitions)[];
-  it.each(statuses)('in the status %s accepts exactly the next statuses of R-124', (from) => {
-    for (const to of statuses) {
-      if (to === 'pending') continue;
-      const life = new Life(catalog);
-      life.review(life.request(['botox']));
-      const [encounter] = life.encounters;
-      const orders = encounter?.orders.map((order) => {
-        return { ...order, lines: order.lines.map((line) => ({ ...line, status: from })) };
-      });
-      if (encounter && orders) life.encounters[0] = { ...encounter, orders };
-      const problem = problemOf(() => life.fulfil(0, to));
-      const isAllowed = fulfilmentTransitions[from].includes(to);
-      expect([from, to, problem?.extra]).toEqual([from, to, isAllowed ? undefined : { current_status: from }]);
-    }
-  });
+  it.each(statuses)(
+    'in the status %s refuses exactly the statuses that cannot follow it (R-124), and names it as current_status',
+    (from) => {
+      for (const to of statuses) {
+        if (to === 'pending') continue;
+        const life = new Life(catalog);
+        life.review(life.request(['botox']));
+        const [encounter] = life.encounters;
+        const orders = encounter?.orders.map((order) => {
+          return { ...order, lines: order.lines.map((line) => ({ ...line, status: from })) };
+        });
+        if (encounter && orders) life.encounters[0] = { ...encounter, orders };
+        const problem = problemOf(() => life.fulfil(0, to));
+        const isAllowed = fulfilmentTransitions[from].includes(to);
+        expect([from, to, problem?.extra]).toEqual([from, to, isAllowed ? undefined : { current_status: from }]);
+      }
+    },
+  );
 
-  it('changes only together with all lines that the report names, or with all that are neither held nor cancelled if it names none', () => {
+  it('changes only together with all other lines that the report is about', () => {
     const life = approved();
     life.pay(0);
     const steps = () => life.order(0).lines.map(({ status }) => status);
@@ -211,7 +214,7 @@ describe('lines whose approval ends', () => {
     expect(life.events.find(({ type }) => type === 'gfe.superseded')?.data).toMatchObject({ treatmentIds: ['botox'] });
   });
 
-  it('are recalled after a revocation if they have shipped, and stay held if they return', () => {
+  it('are recalled after a revocation if they have shipped, and are held if they return', () => {
     const life = approved();
     life.fulfil(0, 'accepted', ['botox', 'filler']);
     life.fulfil(0, 'shipped', ['botox']);
@@ -224,7 +227,7 @@ describe('lines whose approval ends', () => {
     expect(codeOf(() => life.fulfil(0, 'accepted', ['botox']))).toBe('approval_ended');
   });
 
-  it('stay held if they return after the operator stopped them', () => {
+  it('are held if they return after the operator stopped them', () => {
     const life = approved();
     life.fulfil(0, 'accepted', ['botox']);
     life.fulfil(0, 'shipped', ['botox']);
@@ -237,7 +240,7 @@ describe('lines whose approval ends', () => {
 });
 
 describe('a shipment', () => {
-  it('of a prescription needs the payment of the order and the acknowledgement of later changes', () => {
+  it('of a prescription is accepted only after the payment of the order, and ships only with the acknowledgement of later changes', () => {
     const life = approved();
     expect(codeOf(() => life.fulfil(0, 'accepted', ['semaglutide']))).toBe('invalid_state');
     life.pay(0);
@@ -248,7 +251,7 @@ describe('a shipment', () => {
     expect(life.order(0).lines[2]?.status).toBe('shipped');
   });
 
-  it('replaces carrier and tracking number of an earlier shipment', () => {
+  it('without carrier and tracking number clears those of an earlier shipment', () => {
     const life = approved();
     life.fulfil(0, 'accepted', ['botox']);
     life.fulfil(0, 'shipped', ['botox'], { carrier: 'UPS', trackingNumber: '1Z' });

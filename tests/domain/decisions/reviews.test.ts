@@ -120,7 +120,7 @@ describe('a live review', () => {
   });
 });
 
-describe('a review of a chart that has changed', () => {
+describe('a review with another chartVersion than that of the chart', () => {
   const facts = { patient: 1, documents: 2, decisions: 3 };
   it.each<[string, object, object, string[]]>([
     ['facts', { factsVersion: 3n, factsChanges: facts }, {}, ['patient', 'documents', 'decisions']],
@@ -140,7 +140,7 @@ describe('a review of a chart that has changed', () => {
     expect(life.encounters).toEqual([before]);
   });
 
-  it.each(['yesterday', '7.....', ''])('is refused for the version "%s", which the service did not make', (version) => {
+  it.each(['yesterday', '7.....', ''])('is refused if the service did not make the chartVersion: "%s"', (version) => {
     expect(codeOf(() => claimed().decide(0, deny, { chartVersion: version }))).toBe('chart_changed');
   });
 });
@@ -207,7 +207,7 @@ describe('a revocation', () => {
   });
 });
 
-it('an encounter takes at most 100 addenda, and each is news about the decisions', () => {
+it('an encounter takes at most 100 addenda, and they count as changed decisions', () => {
   const life = claimed();
   life.decide(0);
   for (let count = 0; count < 100; count += 1) life.addendum(0);

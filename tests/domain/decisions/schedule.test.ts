@@ -113,9 +113,12 @@ describe('a schedule', () => {
       { scheduledTime, scheduledTimeZone: '+05:30' },
       [...incomplete, '#/scheduledTimeZone'],
     ],
-  ])('refuses %s without a day, and reports each invalid property', (_properties, schedule, expected) => {
-    expect(check(schedule)).toEqual(expected);
-  });
+  ])(
+    'is refused if it has %s without a day, and each invalid property is reported',
+    (_properties, schedule, expected) => {
+      expect(check(schedule)).toEqual(expected);
+    },
+  );
 
   it('that has neither day nor time has no instant, even with a time zone', () => {
     expect(check({})).toBeNull();

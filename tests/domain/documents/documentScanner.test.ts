@@ -71,7 +71,7 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
     }
   });
 
-  it('answers dependency_unavailable for a file that is too large to scan', async () => {
+  it('makes the scan fail with dependency_unavailable for a file that is too large to scan', async () => {
     async function* body() {
       for (let chunk = 0; chunk < 8; chunk += 1) yield randomBytes(1_000_000);
     }
@@ -94,22 +94,22 @@ describe('clamd', () => {
     ['resets the connection', (socket) => socket.once('data', () => socket.resetAndDestroy())],
     ['hangs up instead of an answer', afterTheFile((socket) => socket.destroy())],
     ['sends an empty answer', answering('')],
-    ['answers without the end of an answer', answering('stream: OK')],
-    ['answers in lines', answering('stream: OK\n')],
+    ['leaves out the zero byte at the end of its answer', answering('stream: OK')],
+    ['ends its answer with a line break instead of a zero byte', answering('stream: OK\n')],
     ['answers and breaks off', answering('stream: O')],
     ['says OK before the file has been sent', (socket) => socket.once('data', () => socket.write('stream: OK\0'))],
     ['says OK as a greeting', (socket) => socket.write('stream: OK\0')],
-    ['says OK to another command', answering('INSTREAM: OK\0')],
+    ['says OK with another prefix than stream', answering('INSTREAM: OK\0')],
     ['says OK twice', answering('stream: OK\0stream: OK\0')],
     ['says more than OK', answering('stream: OK ERROR\0')],
     ['says OK in small letters', answering('stream: ok\0')],
-    ['sends an empty line', answering('\0')],
+    ['sends only a zero byte', answering('\0')],
     ['answers another command', answering('PONG\0')],
-    ['has no room', answering('INSTREAM size limit exceeded. ERROR\0')],
+    ['reports that the size limit is exceeded', answering('INSTREAM size limit exceeded. ERROR\0')],
     ['could not scan', answering("stream: Can't allocate memory ERROR\0")],
     ['knows no such command', answering('UNKNOWN COMMAND\0')],
     ['is a web server', answering('HTTP/1.1 400 Bad Request\r\n\r\n')],
-    ['answers bytes', answering(Buffer.concat([randomBytes(1000), Buffer.alloc(1)]))],
+    ['answers random bytes', answering(Buffer.concat([randomBytes(1000), Buffer.alloc(1)]))],
     ['sends everything back', (socket) => socket.pipe(socket)],
     ['never answers', afterTheFile(() => undefined)],
     ['never reads', (socket) => socket.pause()],
@@ -121,7 +121,7 @@ describe('clamd', () => {
     expect(await codeFor(scanner, bodyOf(sampleFiles.pdf, ...chunks))).toBe('dependency_unavailable');
   });
 
-  it('slows the upload down: the file is fetched only as fast as clamd reads it', async () => {
+  it('that reads nothing ends the fetch of a file before its 64th MiB', async () => {
     let produced = 0;
     const chunk = Buffer.alloc(65_536);
     async function* large() {

@@ -92,7 +92,7 @@ describe('a fetched document', () => {
 });
 
 describe('a document with a size limit', () => {
-  it.each([200, 204])('is refused as empty with status %i', async (status) => {
+  it.each([200, 204])('is refused as empty if the response has status %i and no body', async (status) => {
     const url = files.host.serve(`/empty-${status}`, (_request, response) => response.writeHead(status).end());
     expect(await files.codeFor(url)).toBe('document_empty');
   });

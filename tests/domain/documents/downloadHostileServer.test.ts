@@ -115,7 +115,7 @@ describe('a server that does not deliver the file', () => {
     expect(await files.codeFor('https://no-such-host.invalid/a.pdf', { connectTimeout: 1000 })).toBe(failed);
   });
 
-  it('leads to the same error for all failures without a response, so that callers cannot probe the network', async () => {
+  it('leads to the same error for a closed port, a silent server and an unknown host, so that callers cannot probe the network', async () => {
     const closed = await opened(startRawServer('', false));
     closed.close();
     const servers = [closed, await opened(startDeafServer()), await opened(startRawServer(undefined, false))];

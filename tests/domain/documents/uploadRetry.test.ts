@@ -53,7 +53,7 @@ describe('an upload', () => {
     expect(host.connections()).toBe(before);
   });
 
-  it('keeps one document when two uploads race, and deletes the slower one’s object', async () => {
+  it('keeps one document when two uploads with one Idempotency-Key race, and deletes the slower one’s object', async () => {
     const waiting: (() => void)[] = [];
     const slow = host.serve('/slow.pdf', (_, response) => {
       waiting.push(() => response.end(sampleFiles.pdf));

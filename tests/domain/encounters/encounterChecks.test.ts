@@ -32,7 +32,7 @@ describe('the limits of a treatment in createEncounter', () => {
   it.each<[string, number, object, ProductChanges]>([
     ['the product, which precedes its category', 1, { minAge: 30 }, { minAge: 1 }],
     ['the category, if the product has none', 30, { minAge: 30 }, {}],
-    ['the tenant, if neither has one', 18, {}, {}],
+    ['the tenant, if neither product nor category has one', 18, {}, {}],
   ])('include the minimum age of %s: %i years', async (_source, minAge, ofCategory, ofProduct) => {
     const treatmentIds = [await inCategory(ofCategory, ofProduct)];
     const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };

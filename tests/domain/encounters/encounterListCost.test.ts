@@ -80,7 +80,7 @@ const filters: [name: string, query: () => object, as?: (() => Partner) | undefi
   ['for a limited client, filtered by status', () => ({ status: 'pending_review' }), () => limited],
 ];
 
-it('listEncounters with any filter sends one statement, which reads at most 60 rows, or those of its range of times', () =>
+it('listEncounters with any filter sends one statement, which reads at most 60 rows, plus those of its range of times', () =>
   everyCase(
     filters,
     ([name]) => name,
@@ -93,7 +93,7 @@ it('listEncounters with any filter sends one statement, which reads at most 60 r
     },
   ));
 
-it('listReviewQueue sends one statement, which reads few rows beyond the head of the queue', async () => {
+it('listReviewQueue sends one statement, which reads at most 90 rows for ten encounters', async () => {
   const head = (limit: number): string => `GET /review-queue?serviceQueue=provider_network&limit=${limit}`;
   // Every page of up to twenty reads twenty-one encounters, so that they share one prepared statement.
   await expectCheap(head(10), large, 90);

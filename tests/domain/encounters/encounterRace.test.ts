@@ -22,7 +22,7 @@ const create = ({ token }: Partner, json: object): Promise<Answer> =>
 const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));
 
-it('the numbers of encounters and orders start at 101000, above those of the sandbox fixtures', async () => {
+it('the numbers of encounters and orders start at 101000', async () => {
   const first = await create(partner, await encounterBody(harness, partner));
   expect(first.body).toMatchObject({ encounter_id: 101_000, gfe_no: 'GFE-101000' });
   expect(await reviewed(harness, partner, first.body)).toMatchObject({ order_no: 'ORD-101000' });
@@ -81,7 +81,7 @@ describe('the rows that a new encounter references', () => {
   });
 
   it.each(Object.entries(referencedRows))(
-    'do not block other changes of the tenant while createEncounter waits for its %s',
+    'do not block other changes of the tenant while createEncounter waits for a row of the table %s',
     async (table, idOf) => {
       const { status } = await whileBlocked(
         harness,

@@ -25,7 +25,7 @@ const types = [
   ...['gfe.revoked', 'order.held', 'order.paid', 'encounter.created', 'encounter.cancelled'],
 ];
 
-it('every event of an encounter, its approvals and its order contains the reference, and none contains the metadata', async () => {
+it('every event of a completed and revoked encounter and of a cancelled one contains the reference, and none contains the metadata', async () => {
   const events = await eventsOfLives(own);
   expect(events.map(([type]) => type).sort()).toEqual([...types].sort());
   for (const [, data] of events) expect(data).toMatchObject({ reference: own.reference });

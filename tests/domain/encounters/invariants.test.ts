@@ -83,7 +83,7 @@ describe('a final status', () => {
       expect(await refusal(change('gfe_item', `status = '${to}'`, from))).toBe('gfe_item_final');
     }));
 
-  it('does not prevent changes to the other columns', () =>
+  it('does not prevent changes to other columns', () =>
     everyCase(final, String, async (status) => {
       const changes = [
         change('encounter', 'status = status, version = version + 1', status),
@@ -197,7 +197,7 @@ describe('an encounter, its items and its order', () => {
     rows.flatMap(([mistake, affected, make]) => affected.map((status) => [constraint, status, mistake, make] as const)),
   );
   const titleOf = ([constraint, status, mistake]: (typeof cases)[number]) => `${constraint}, ${status}: ${mistake}`;
-  it('are rejected with the constraint that the faulty rows violate', () =>
+  it('are rejected if they contradict each other, with the name of the violated constraint', () =>
     everyCase(cases, titleOf, async ([constraint, status, , make]) => {
       expect(await refusal(...make(status))).toBe(constraint);
     }));

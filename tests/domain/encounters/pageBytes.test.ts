@@ -28,7 +28,7 @@ async function allPages(path: string): Promise<Answer['body'][]> {
   return elements;
 }
 
-it('listEncounters and listReviewQueue end a page of long notes at 1 MiB, and following the cursor returns every encounter', async () => {
+it('listEncounters and listReviewQueue end a page of long notes before 1.1 MiB, and the cursors of listEncounters lead to every encounter', async () => {
   const body = await encounterBody(harness, partner);
   // Four bytes per character.
   const changes = { ...body, additionalNotes: '\u{1F489}'.repeat(10_000) };
@@ -44,7 +44,7 @@ it('listEncounters and listReviewQueue end a page of long notes at 1 MiB, and fo
   );
 });
 
-it('listOrders ends a page of many refunds at 1 MiB, and following the cursor returns every order', async () => {
+it('listOrders ends a page of many refunds before 1.1 MiB, and its cursors lead to every order', async () => {
   const made = [];
   for (let count = 0; count < 4; count += 1) {
     const { order_no } = await completedEncounter(harness, partner);
@@ -55,7 +55,7 @@ it('listOrders ends a page of many refunds at 1 MiB, and following the cursor re
   expect(orders.map(({ order_no }) => order_no)).toEqual(made.reverse());
 });
 
-it('getChart omits earlier reviews beyond 1 MiB, sets hasMore, and always shows the latest', async () => {
+it('getChart omits earlier reviews beyond 1 MiB and sets hasMore, but shows the latest even if it alone is longer', async () => {
   const patientId = await newPatient(harness, partner);
   const reviewed = [];
   for (let count = 0; count < 3; count += 1) reviewed.push(await completedEncounter(harness, partner, { patientId }));

@@ -36,7 +36,7 @@ it('setShipTo refuses another address if the order ships before the request gets
   expect(await addressOf(order_no)).toEqual(shipTo);
 });
 
-it('the erasure of a patient also erases an address that is set meanwhile', async () => {
+it('the erasure of a patient also erases a shipping address that is set while it waits for the order', async () => {
   const { tenantId } = partner;
   const { order_no, patientId } = await completedEncounter(harness, partner, { shipTo: null });
   await pay(harness, partner, order_no, { amount: '255.00' });

@@ -68,13 +68,13 @@ describe('a client that is limited to clinics', () => {
     return [id, email, await newDocument(harness, partner, id)];
   };
 
-  it('cannot detect in any operation that another patient of the tenant exists', async () => {
+  it('gets neither records nor the id of another patient of the tenant, only 409 for a patient with the same e-mail address', async () => {
     const stranger = await newPerson(partner);
     await newEncounter(harness, partner, { patientId: stranger[0] });
     expect(await answersAbout(...stranger)).toEqual(unseen);
   });
 
-  it('sees the patients that it created, that have an encounter at its clinic, and whose document it uploaded', async () => {
+  it('sees each patient that it created, that has an encounter at its clinic, or whose document it uploaded', async () => {
     const [created, visiting, documented] = [
       await newPerson(limited),
       await newPerson(partner),
@@ -126,7 +126,7 @@ describe('a claim', () => {
     expect([encounter.claimedById, encounter.reviewedById]).toEqual([id, id]);
   });
 
-  it('can be simulated by any client in a sandbox, which can also release the claim of a fixture', async () => {
+  it('in a sandbox does not keep another client from simulating the review, or from releasing the claim of a fixture', async () => {
     const sandbox = await newSandbox(harness);
     const other = await newClient(harness, sandbox.tenantId);
     const { encounter_id } = await claimedEncounter(harness, sandbox);

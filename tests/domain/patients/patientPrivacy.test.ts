@@ -36,7 +36,7 @@ await ask('getEncounter', `GET /encounters/${encounter_id}`);
 await ask('getEncounterStatus', 'POST /encounters/status', { encounter_id });
 
 describe('insuranceInfo and medicalHistory', () => {
-  it('are returned by getPatient to callers with write:client, and by no other operation about the patient', () => {
+  it('are returned by getPatient only to callers with write:client, and by no operation that creates or finds a patient, uploads a document, or creates or retrieves an encounter', () => {
     // In the order of the requests above.
     const statuses = [...answers.values()].map(({ status }) => status);
     expect(statuses).toEqual([201, 409, 400, 200, 200, 200, 200, 201, 200, 200]);
@@ -55,7 +55,7 @@ describe('insuranceInfo and medicalHistory', () => {
     expect(showing.map(({ operationId }) => operationId).sort()).toEqual(['getChart', 'getPatient']);
   });
 
-  it('are absent from the log, like all other data of the patient', () => {
+  it('are absent from the log, like name, e-mail address, birth date and phone number of the patient', () => {
     expect(harness.logged.length).toBeGreaterThan(answers.size);
     expect(JSON.stringify(harness.logged)).not.toMatch(/Secret|private@|Miller|1990-06-30|5125550142/);
   });

@@ -55,7 +55,7 @@ const sources: [string, (arizona: string, texas: string) => object, string | nul
   ],
   ['an unknown stateId', () => ({ stateId: randomUUID() }), null],
 ];
-it('listReviewQueue finds encounters under the state to which updatePatient moves their patient', async () => {
+it('listReviewQueue finds encounters under the state to which updatePatient moves their patient, unless they have a patientState', async () => {
   const patientId = await newPatient(harness, partner);
   const encounterOf = async (more: object): Promise<number> =>
     (await newEncounter(harness, partner, { patientId, ...more })).encounter_id;
@@ -77,7 +77,7 @@ it('listReviewQueue finds encounters under the state to which updatePatient move
   expect(await own('&state=TX')).toEqual([waiting, placed, claimed]);
 });
 
-it('createEncounter takes the review state from the patient, else from the clinic', async () => {
+it('createEncounter takes the review state from the patient, else from the clinic, and none if the state id of the patient is unknown', async () => {
   const { refState } = harness.domain.db.prisma;
   const codes = await Promise.all(['AZ', 'TX'].map((code) => refState.findFirstOrThrow({ where: { code } })));
   const [arizona = '', texas = ''] = codes.map(({ id }) => id);
@@ -93,7 +93,7 @@ it('createEncounter takes the review state from the patient, else from the clini
   );
 });
 
-it('claimEncounter needs a provider of the tenant with a license in the state to which the patient has moved since the creation', async () => {
+it('claimEncounter, if the tenant requires licenses, needs a provider of the tenant with one in the state to which the patient has moved since the creation', async () => {
   const patientId = await newPatient(harness, partner);
   const { encounter_id } = await newEncounter(harness, partner, { patientId });
   await harness.domain.db.prisma.patient.updateMany({

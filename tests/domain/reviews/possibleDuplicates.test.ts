@@ -55,7 +55,7 @@ it('getChart shows patients with the same birth date and last name or phone numb
   ]);
 });
 
-it('getChart shows no erased patient as possible duplicate, even if the erased data would match', async () => {
+it('getChart shows no erased patient as possible duplicate, even if the values that replaced the erased data match', async () => {
   const id = await newPatient(harness, partner);
   await inTransaction(harness.domain, (transaction) => erasePatient(transaction, partner.tenantId, id));
   const where = { tenantId: partner.tenantId, id };
@@ -95,7 +95,7 @@ it('the audit row of getChart names each possible duplicate that the chart shows
   expect(read?.patientIds).toEqual(expect.arrayContaining([patientId, ...others]));
 });
 
-it('getChart shows at most 20 possible duplicates, those with the latest denials first, and sets hasMore', async () => {
+it('getChart shows at most 20 possible duplicates, those with the latest denials first, and sets hasMore if there are more', async () => {
   const same = person('Many');
   const claimed = await claimedEncounter(harness, partner, { patientId: await newPatient(harness, partner, same) });
   const [late, early] = [await newPatient(harness, partner, same), await newPatient(harness, partner, same)];

@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('createDemo creates two sandbox tenants with working credentials, and does not change them when it runs again', async () => {
+it('createDemo creates two sandbox tenants with credentials; a second run creates none and keeps the catalog of the first', async () => {
   const context = { db, now: () => new Date(), newId: () => v7(), randomBytes: (size: number) => randomBytes(size) };
   const created = await createDemo(context, store);
   expect(created.map(({ name }) => name)).toEqual(['demo', 'Harbor Wellness']);
@@ -43,7 +43,7 @@ it('createDemo creates two sandbox tenants with working credentials, and does no
   expect(await storedCatalog(db, 'demo')).toEqual(before);
 });
 
-it('createDemo gives the first tenant the sandbox fixtures, and the second only a catalog', async () => {
+it('createDemo gives the first tenant the encounters and patients of a sandbox, and the second none', async () => {
   const numbers = async (tenantId: string) =>
     (await db.prisma.encounter.findMany({ where: { tenantId } })).map(({ encounterNo }) => Number(encounterNo)).sort();
   expect(await numbers('demo')).toEqual([100_123, 100_124, 100_125, 100_126, 100_127, 100_131, 100_132, 100_133]);

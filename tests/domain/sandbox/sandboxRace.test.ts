@@ -36,7 +36,7 @@ it('resetSandbox restores the initial records when six resets race', async () =>
   expect(await records()).toEqual(initialRecords);
 });
 
-it('resetSandbox neither fails simultaneous requests nor leaves parts of their effects', async () => {
+it('resetSandbox causes no 5xx response to simultaneous requests, and a later reset restores the initial records', async () => {
   const work: (() => Promise<Answer>)[] = [
     () => post('/clients', patientBody()),
     () => post('/encounters', encounter),

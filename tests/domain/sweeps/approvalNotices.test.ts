@@ -65,7 +65,7 @@ describe('the sweeps of ending approvals', () => {
     expect(await sweepAt(partner, end - 30 * DAY_MS)).toEqual([1, 0]);
   });
 
-  it('record only gfe.expired if the first sweep runs after the end of the approval', async () => {
+  it('record only gfe.expired if the first sweep runs at the end of the approval', async () => {
     const { partner, encounter, end } = await approval('YEARLY');
     expect(await sweepAt(partner, end)).toEqual([0, 1]);
     expect(await sweepAt(partner, end - 1)).toEqual([0, 0]);

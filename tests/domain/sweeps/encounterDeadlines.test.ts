@@ -86,7 +86,7 @@ it.each([
 });
 
 describe('many due encounters', () => {
-  it('of one tenant delay those of another tenant by one batch', async () => {
+  it('of one tenant delay those of another tenant by at most one batch', async () => {
     const [many, few] = [await newPartner(harness), await newPartner(harness)];
     await copyEncounter(observer, (await newEncounter(harness, many)).id, 120);
     await newEncounter(harness, few);
@@ -98,7 +98,7 @@ describe('many due encounters', () => {
     expect(turns.indexOf(few)).toBeLessThan(turns.indexOf(many, turns.indexOf(many) + 1));
   });
 
-  it('are found by an index', async () => {
+  it('are searched by indexes among thousands that are not due', async () => {
     const owner = await newPartner(harness);
     await copyEncounter(observer, (await newEncounter(harness, owner)).id, 3_000);
     await copyEncounter(observer, (await claimedEncounter(harness, owner)).id, 3_000);

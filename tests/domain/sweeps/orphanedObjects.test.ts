@@ -95,7 +95,7 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
     expect((await keys()).filter((key) => key.endsWith('waste.pdf'))).toEqual([]);
   });
 
-  it('stops when aborted, and the next sweep continues', async () => {
+  it('removes no object if its signal is already aborted, and the next sweep removes it', async () => {
     await put(keyOf('later.pdf'));
     await expect(sweepAfter(25, { signal: AbortSignal.abort(new Error('stop')) })).rejects.toThrow('stop');
     expect(await sweepAfter(25)).toEqual({ objects: 1, unfinished: 0 });
@@ -107,7 +107,7 @@ describe('removeOrphanedObjects in the file store', () => {
 
   describeSweep(async () => ({ DATA_DIR: dataDir }));
 
-  it('looks up a thousand objects per statement, and removes partial files', async () => {
+  it('looks up a thousand objects per statement, and removes partial files older than a day', async () => {
     const harness = await startHarness({ environment: { DATA_DIR: dataDir } });
     const { tenantId } = await newPartner(harness);
     const folder = join(dataDir, 'documents');

@@ -42,7 +42,7 @@ async function statementsPerRequest(caller: Partner, target: string, json?: unkn
 const lookup = (tenantId: string): LookupContext =>
   ({ db: harness.domain.db, caller: { tenantId, allowedClinicIds: null } }) as unknown as LookupContext;
 
-it('a read operation sends one SQL statement; in a sandbox a second one keeps the request with its bodies', async () => {
+it('getPatient, findPatients, getEncounter and getEncounterStatus send one SQL statement besides the audit, and two in a sandbox', async () => {
   for (const [caller, count] of [
     [partner, 1],
     [sandbox, 2],
@@ -123,7 +123,7 @@ async function inZone(zone: string, work: () => Promise<void>): Promise<void> {
 }
 
 it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
-  'SQL statements and Prisma return equal rows on a machine in %s',
+  'findPatients and getPatient return the patient as Prisma does, and showEncounter decimals and dates, on a machine in %s',
   (zone) =>
     inZone(zone, async () => {
       const { tenantId } = partner;
@@ -199,7 +199,7 @@ it('the database access rolls back a transaction whose work or last statement fa
 });
 
 it.each(['COMMIT', 'ROLLBACK'])(
-  'the database access refuses a statement that a transaction sends after its %s, because its connection may serve another one',
+  'the database access refuses a statement that a transaction sends after its %s',
   async (end) => {
     let kept: Statements = harness.domain.db.everyTenant;
     const ended = harness.domain.db.transaction(async ({ everyTenant }) => {
@@ -213,7 +213,7 @@ it.each(['COMMIT', 'ROLLBACK'])(
   },
 );
 
-it("isoTime formats a time of PostgreSQL's JSON like Date.toISOString, with any number of decimals", async () => {
+it("isoTime formats a time of PostgreSQL's JSON like Date.toISOString, with up to three decimals", async () => {
   const times = [
     '2026-11-22T16:00:00Z',
     '1970-01-01T00:00:00.5Z',

@@ -31,7 +31,7 @@ it('resetSandbox deletes no row of another tenant from a partitioned table', asy
   expect([await keysOf(partner), await keysOf(other)]).toEqual([0, 3]);
 });
 
-it('purgeIdempotencyKeys deletes no young row of any tenant in a partitioned table', async () => {
+it('purgeIdempotencyKeys deletes the old rows of one tenant from a partitioned table, and no young row of another', async () => {
   await useKeys(partner, 3, '25 hours');
   await useKeys(other, 3, '1 minute');
   expect(await purgeIdempotencyKeys(harness.domain)).toBe(3);

@@ -251,7 +251,7 @@ it('createEncounter refuses a document whose withdrawal is committed first', asy
   expect(await outcomesOf(newReview, [create, withdraw])).toEqual(['done, done', 'document_withdrawn, done']);
 });
 
-it('submitReview succeeds once and creates one order, and no encounter is both completed and cancelled', async () => {
+it('one of two racing submitReview requests succeeds and creates one order, and no encounter is both completed and cancelled', async () => {
   const made: Body[] = [];
   const make = async () => {
     const records = await newReview();
@@ -267,7 +267,7 @@ it('submitReview succeeds once and creates one order, and no encounter is both c
   expect(await outcomesOf(newReview, [review, end])).toEqual(ended);
 });
 
-it('claimEncounter after a lapsed claim releases it once, and succeeds for one provider', async () => {
+it('claimEncounter after a lapsed claim succeeds for one of two racing providers, and the lapsed claim is released once', async () => {
   const made: Body[] = [];
   const make = async () => {
     const records = await newReview({ leaseSeconds: 1 });

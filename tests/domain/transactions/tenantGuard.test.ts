@@ -96,13 +96,13 @@ const withTenant: Queries = {
 };
 
 describe('a query on a tenant-owned model that names no tenant', () => {
-  it('is rejected before it reaches the database, in a transaction, too', () =>
+  it('is rejected, inside and outside of a transaction', () =>
     everyCase(Object.entries(withoutTenant), nameOf, async ([, query]) => {
       await expect((async () => query(db.prisma))()).rejects.toThrow(/names no tenantId/);
       await expect(db.prisma.$transaction(async (tx) => query(tx))).rejects.toThrow(/names no tenantId/);
     }));
 
-  it('is rejected in a batch before the batch changes the database', async () => {
+  it('is rejected in a batch, which then changes no row', async () => {
     const before = await db.prisma.category.count({ where: { tenantId: 'a' } });
     await expect(
       db.prisma.$transaction([db.prisma.category.create({ data: category('a') }), db.prisma.category.deleteMany()]),
@@ -126,7 +126,7 @@ describe('a query on a tenant-owned model that names no tenant', () => {
   });
 });
 
-describe('a query that names its tenant', () => {
+describe('a query that names its tenant, or needs none,', () => {
   it('runs', () =>
     everyCase(Object.entries(withTenant), nameOf, async ([, query]) => {
       await query(db.prisma);

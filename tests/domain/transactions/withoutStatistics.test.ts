@@ -86,7 +86,7 @@ async function rowsOfTenant(): Promise<number> {
 const isRead = ({ text }: Statement): boolean => /^\s*(?:SELECT|WITH)\b/.test(text) && !text.includes('INSERT INTO');
 
 it.each(Object.entries(operations))(
-  '%s reads at most twice the rows of the tenant by each statement, while PostgreSQL has no statistics of a new database',
+  '%s scans by each read at most twice as many rows as patients, encounters and orders have, while PostgreSQL has no statistics',
   async (_name, prepare) => {
     const { target, json } = await prepare();
     const headers: Record<string, string> = json ? { 'Idempotency-Key': target } : {};

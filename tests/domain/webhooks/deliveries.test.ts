@@ -100,7 +100,7 @@ describe('a webhook endpoint', () => {
     expect(at(path)).toHaveLength(10);
   });
 
-  it('receives an attempt immediately after retryWebhookDelivery, even if an attempt in progress fails meanwhile', async () => {
+  it('has its next attempt due immediately after retryWebhookDelivery, even if an attempt in progress fails meanwhile', async () => {
     const { id } = await endpointAt(newPath());
     await pay();
     await makeDeliveries(harness.services);

@@ -9,7 +9,7 @@ const harness = await openHarness();
 // Signatures contain the real time.
 harness.clock.now = new Date();
 
-it('the sandbox inbox keeps the last hundred webhooks as sent, and responds as setWebhookInboxBehavior says', async () => {
+it('the sandbox inbox keeps at most a hundred webhooks as sent, and responds as setWebhookInboxBehavior says', async () => {
   const partner = await newSandbox(harness);
   const ask = async (target: string, json?: object): Promise<Answer['body']> =>
     (await call(harness, target, { token: partner.token, ...(json && { json }) })).body;

@@ -37,7 +37,7 @@ it('the sender of webhooks reports a missing response as timeout or unreachable'
   expect(await send(silent, { timeout: 500 })).toEqual({ error: 'timeout' });
 });
 
-it('nextAttempt allows ten attempts within four days, and Retry-After can only delay them', () => {
+it('nextAttempt allows ten attempts, about 5 s to 24 h apart, and Retry-After can only delay the next one, by at most 24 h', () => {
   const now = new Date('2027-01-05T12:00:00.000Z');
   const seconds = (failures: number, wish: string | null, random = 0.5): number | null => {
     const next = nextAttempt(failures, now, wishOf(wish, now), random);
