@@ -16,7 +16,7 @@ export interface FieldError {
 /** A sentence about the first invalid field of a request, and the number of further ones. */
 function summaryOf(code: ProblemCode, [first, ...more]: readonly FieldError[] = []): string | undefined {
   if (code !== 'validation_failed' || !first) return undefined;
-  const place = first.parameter ?? (first.pointer?.slice(2) || 'the body');
+  const place = first.parameter ?? (first.pointer === undefined ? 'the query' : first.pointer.slice(2) || 'the body');
   return `${place}: ${first.detail}${more.length > 0 ? ` (${more.length} more)` : ''}.`;
 }
 

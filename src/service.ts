@@ -91,7 +91,7 @@ async function checkStore({ objects, config, log }: Services): Promise<void> {
   await objects.check().catch((error: unknown) => {
     const reason = reasonOf(error);
     if (config.objectStore.kind === 'file' || (error as Error).cause instanceof WrongStoreSetting) {
-      throw new Error(`OBJECT_STORE cannot be used: ${reason}`, { cause: error });
+      throw new Error(`OBJECT_STORE cannot be used: ${reason}. See "scripts/ces doctor".`, { cause: error });
     }
     log.warn({ reason }, 'the object store at S3_ENDPOINT does not answer; uploads fail until it does');
   });

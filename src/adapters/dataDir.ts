@@ -9,7 +9,10 @@ export async function makeDataDir(dataDir: string): Promise<void> {
     await readdir(dataDir);
     await access(dataDir, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw new Error(`DATA_DIR ${dataDir} cannot be used: ${messageOf(cause)}`, { cause });
+    throw new Error(
+      `DATA_DIR ${dataDir} cannot be used: ${messageOf(cause)}. Set a folder that the user of the service can write to.`,
+      { cause },
+    );
   }
 }
 

@@ -21,7 +21,8 @@ export function addAuditCommands(program: Command, terminal: CliIo): void {
     'lacked a checkpoint for minutes; exit code 1 if it finds one';
   addCommand(audit, 'verify', verifying).action(async ({ json }) => {
     const { fault, heads, checkpoints, rows } = await withDatabase(terminal, verifyAudit);
-    if (fault !== null) throw new Error(`The audit is not intact. ${fault}`);
+    if (fault !== null)
+      throw new Error(`The audit is not intact. ${fault} See scripts/production/retention.md#the-audit.`);
     const latest = heads.map(({ tenantId, number, hash }) => [tenantId, String(number), hash]);
     const told = [
       fields({ checkpoints, 'rows with a checkpoint': rows }),
@@ -60,7 +61,7 @@ export function addAuditCommands(program: Command, terminal: CliIo): void {
       const removed = await purge.catch((cause: unknown) => {
         // SQLSTATE 42501 means insufficient privilege.
         if (sqlState(cause) !== '42501') throw cause;
-        const advice = 'The role of DATABASE_URL may not remove rows of the audit. Set DATABASE_OWNER_URL.';
+        const advice = 'Only the owner of the schema may remove rows of the audit. Set DATABASE_OWNER_URL to its URL.';
         throw new Error(advice, { cause });
       });
       print(terminal, json, { removed }, removed === 1 ? '1 row was removed.' : `${removed} rows were removed.`);

@@ -5,12 +5,12 @@ import { messageOf } from '../failures.js';
 /** Reads a text file. @throws Error if the file cannot be read, or is not UTF-8 */
 export async function readText(file: string): Promise<string> {
   const bytes = await readFile(file).catch((cause: unknown) => {
-    throw new Error(`${file} cannot be read: ${messageOf(cause)}.`, { cause });
+    throw new Error(`${file} cannot be read: ${messageOf(cause)}. Give a file that you can read.`, { cause });
   });
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new Error(`${file} is not UTF-8 text.`, { cause: error });
+    throw new Error(`${file} is not UTF-8 text. Save it as UTF-8.`, { cause: error });
   }
 }
 

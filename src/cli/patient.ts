@@ -102,7 +102,7 @@ export async function erase(
   try {
     for (const key of erased.objects) await store.remove(key);
   } catch {
-    terminal.err('The object store does not answer. The daily job removes the files of the documents.\n');
+    terminal.err('The object store did not remove all files of the documents. The daily job removes the others.\n');
   }
   return erased;
 }

@@ -117,7 +117,8 @@ function adviceOf(error: unknown, text: string, { environment }: CliIo): string 
 }
 
 function textOf(error: unknown): string {
-  if (isUnavailable(error)) return `The database does not answer: ${lastLine(error)}`;
+  if (isUnavailable(error))
+    return `The database does not answer: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;
   // The problem's own text is for callers of the API.
   if (error instanceof Problem && error.cause !== undefined) return lastLine(error.cause);
   return error instanceof Error && error.name === 'Error' ? error.message : lastLine(error);

@@ -156,7 +156,9 @@ async function putAll(store: ObjectStore, from: BackupStore, documents: readonly
 function assertSameSchema(ours: readonly string[], theirs: readonly string[]): void {
   const different = [...ours, ...theirs].filter((name) => !ours.includes(name) || !theirs.includes(name));
   if (different.length > 0) {
-    throw new Error(`The schemas differ: run "ces migrate" on both databases (${different.join(', ')}).`);
+    throw new Error(
+      `The schemas differ: run "ces migrate" on both databases, then export again (${different.join(', ')}).`,
+    );
   }
 }
 

@@ -20,7 +20,8 @@ const entityTags = new WeakMap<object, string>();
 /** The `ETag` of the response that contained a result, for the header `If-Match`. @throws Error if there was none */
 export function etagOf(result: object): string {
   const tag = entityTags.get(result);
-  if (tag === undefined) throw new Error('No ETag: pass the result of a call itself, not a copy.');
+  if (tag === undefined)
+    throw new Error('No ETag: pass the result of a call whose response has one, itself, not a copy.');
   return tag;
 }
 

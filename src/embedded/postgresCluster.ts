@@ -69,7 +69,10 @@ async function initialize(folder: string, programs: string): Promise<void> {
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     if (['ENOTEMPTY', 'EEXIST'].includes(String(errorCode(error)))) return;
-    throw new Error(`PostgreSQL could not be initialized in ${folder}: ${reasonOf(error)}`, { cause: error });
+    throw new Error(
+      `PostgreSQL could not be initialized in ${folder}: ${reasonOf(error)}. Correct that, or set DATABASE_URL.`,
+      { cause: error },
+    );
   }
 }
 

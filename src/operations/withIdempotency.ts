@@ -4,7 +4,7 @@ import { inCallerTransaction, type CallerContext } from '../domain/transactions/
 import { Problem } from '../problem.js';
 
 const NO_LONGER =
-  'Since the response to this key, your API client has been limited to other clinics or pharmacies. Read the record instead.';
+  'Since the response to this key, your API client has lost access to clinics or pharmacies. Ask the operator for access.';
 
 /** A stored response, in the form in which it is replayed. */
 interface Response {

@@ -58,7 +58,10 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   const renderPdf = openPdfRenderer(config.pdfFallbackFont);
   if (config.pdfFallbackFont !== null) {
     await renderPdf(FONT_SAMPLE).catch((cause: unknown) => {
-      throw new Error('PDF_FALLBACK_FONT cannot be used: it must be a TrueType or OpenType font', { cause });
+      throw new Error(
+        'PDF_FALLBACK_FONT cannot be used: it must be a readable TrueType or OpenType font, or file#PostScript name of a collection',
+        { cause },
+      );
     });
   }
   return {

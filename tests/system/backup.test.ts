@@ -229,7 +229,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
       '--to',
       folder(BACKUP),
     );
-    expect(stderr).toMatch(`${folder(BACKUP)} has the backup of another database, taken at `);
+    expect(stderr).toMatch(`${folder(BACKUP)} has the backup or export of another database or tenant, taken at `);
   });
 
   const withS3 = hasS3Server() ? it : it.skip;
@@ -274,7 +274,9 @@ async function upload(patientId: string): Promise<Answer['body']> {
       return (await runProgram(environment, 'restore', '--from', folder(BACKUP), '--with-keys')).stderr;
     };
     await runJson(environmentOf('ces', 'source'), 'backup', 'create', '--to', folder(BACKUP), '--with-keys');
-    expect(await restore('another')).toBe('BACKUP_PASSPHRASE is not the passphrase of the keys in this backup.\n');
+    expect(await restore('another')).toBe(
+      'BACKUP_PASSPHRASE is not the passphrase of the keys in this backup. Set that one, or omit --with-keys.\n',
+    );
     expect(await restore('')).toBe('The signing keys in a backup are encrypted: set BACKUP_PASSPHRASE.\n');
   });
 });

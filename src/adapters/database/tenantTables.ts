@@ -52,7 +52,10 @@ export async function passNumbers(client: Client, tenantId: string): Promise<voi
       [tenantId],
     );
     const [{ isReal, last } = { isReal: null, last: null }] = numbers;
-    if (isReal === false) throw new Error(`${table} has the number ${last}, above the limit of ${MAX_NUMBER}.`);
+    if (isReal === false)
+      throw new Error(
+        `${table} has the number ${last}, above the limit of ${MAX_NUMBER}. Nothing was imported: export the tenant again.`,
+      );
     await client.query(`SELECT setval($1, greatest(nextval($1), $2::bigint + ${MARGIN}))`, [sequence, last]);
   }
 }

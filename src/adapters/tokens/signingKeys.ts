@@ -66,7 +66,7 @@ export async function rotateSigningKeys(
   const safeFrom = stored[0] && stored[1] ? Date.parse(stored[0].created_at) + retireAfter * 1000 : 0;
   if (now.getTime() < safeFrom && !force) {
     throw new Error(
-      `The oldest signing key may have signed refresh tokens that are valid until ${new Date(safeFrom).toISOString()}. ` +
+      `The oldest signing key may have signed tokens that are valid until ${new Date(safeFrom).toISOString()}. ` +
         'Rotate after that, or use --force: those clients then obtain new tokens with their credentials.',
     );
   }

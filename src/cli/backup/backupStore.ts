@@ -22,10 +22,13 @@ export interface BackupStore {
 
 /** Opens the folder of a backup. @param create create the folder, readable by its owner only @throws Error for a URL */
 export async function openBackupStore({ screen }: CliIo, folder: string, create = false): Promise<BackupStore> {
-  if (folder.includes('://')) throw new Error(`${folder} is a URL. Back up to a folder, then copy that to the URL.`);
+  if (folder.includes('://'))
+    throw new Error(`${folder} is a URL. Give a folder, and copy the folder to or from the URL by other means.`);
   const objects = filesIn(resolve(folder));
   const told = (cause: unknown): never => {
-    throw new Error(`${folder} cannot be used: ${reasonOf(cause)}`, { cause });
+    throw new Error(`${folder} cannot be used: ${reasonOf(cause)}. Check its path, permissions and free space.`, {
+      cause,
+    });
   };
   if (create) await mkdir(incomingOf(resolve(folder)), { recursive: true, mode: 0o700 }).catch(told);
 

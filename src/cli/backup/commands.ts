@@ -116,7 +116,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
 async function recordVerification(terminal: CliIo): Promise<void> {
   if (readConfig(terminal.environment).databaseUrl === null) return;
   await withAnySchema(terminal, ({ url }) => recordedOn(terminal, url, async () => undefined)).catch(() =>
-    terminal.err('The database does not answer, so this verification is not recorded.\n'),
+    terminal.err('The database does not answer, or refuses it: this verification is not recorded. See "ces doctor".\n'),
   );
 }
 
@@ -148,8 +148,8 @@ async function assertPast({ ownerUrl }: ServiceDatabase, at: Date): Promise<void
   const [database] = await rowsOf<{ created: Date | null; now: Date }>(ownerUrl, '_prisma_migrations', since);
   const { created, now } = database ?? { created: null, now: new Date() };
   if (at <= now && at >= (created ?? at)) return;
-  const from = created?.toISOString() ?? '';
-  throw new Error(`--at must be from ${from}, the first migration of this database, to the present.`);
+  const from = created ? `from ${created.toISOString()}, the first migration of this database,` : 'a time up';
+  throw new Error(`--at must be ${from} to the present.`);
 }
 
 /** Migrates, skips the numbers that may have been assigned since the backup, and finds the erasures to repeat. */

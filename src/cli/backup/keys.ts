@@ -63,6 +63,8 @@ function decrypted(sealed: Sealed, secret: string): Buffer {
   try {
     return Buffer.concat([decipher.update(part('data')), decipher.final()]);
   } catch {
-    throw new Error('BACKUP_PASSPHRASE is not the passphrase of the keys in this backup.');
+    throw new Error(
+      'BACKUP_PASSPHRASE is not the passphrase of the keys in this backup. Set that one, or omit --with-keys.',
+    );
   }
 }

@@ -105,7 +105,7 @@ export async function assertBackupOf(store: BackupStore, database: string): Prom
   const found = await findManifest(store);
   if (!found || found.database === database) return;
   throw new Error(
-    `${store.folder} has the backup of another database, taken at ${found.takenAt}: use another folder, or remove that backup.`,
+    `${store.folder} has the backup or export of another database or tenant, taken at ${found.takenAt}: use another folder, or remove it.`,
   );
 }
 

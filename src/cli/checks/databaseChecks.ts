@@ -153,7 +153,7 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     }
     const found = `synchronous_standby_names = '${standbyNames}', synchronous_commit = ${commit}`;
     const advice = `Name the standbys in synchronous_standby_names, with synchronous_commit = on (${HANDBOOK}#standbys).`;
-    return warning(`A failover would lose acknowledged changes: ${found}.`, advice);
+    return warning(`A failover may lose acknowledged changes: ${found}.`, advice);
   },
   'database log'({ parameterLength, verbosity }) {
     if (parameterLength === '0' && verbosity === 'terse') return ok('PostgreSQL logs no values of statements.');

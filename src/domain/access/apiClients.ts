@@ -148,7 +148,8 @@ export function grantedPermissions(
     throw new Error(`Unknown permission: ${unknown.join(', ')}. The permissions are ${permissions.join(', ')}.`);
   }
   const granted = new Set([...(preset ? presetPermissions(preset, mode) : []), ...more.filter(isPermission)]);
-  if (granted.size === 0) throw new Error('An API client needs a preset or at least one permission.');
+  if (granted.size === 0)
+    throw new Error('An API client needs at least one permission. Give --permissions or, for a new client, --preset.');
   return permissions.filter((permission) => granted.has(permission));
 }
 

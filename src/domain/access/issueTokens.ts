@@ -105,7 +105,7 @@ function narrow(granted: readonly string[], scope: string | undefined): readonly
   if (asked.length === 0 || asked.some((name) => !granted.includes(name))) {
     throw new OAuthProblem(
       'invalid_scope',
-      'scope names a permission that is unknown or not granted. Omit scope to get every granted permission.',
+      'scope is blank, or names a permission that is unknown or not granted. Omit scope to get every granted permission.',
     );
   }
   return asked;

@@ -103,7 +103,7 @@ export function assertName(what: string, name: string): void {
 export function assertTenantId(id: string): void {
   if (SLUG.test(id) && id.length <= SLUG_LENGTH) return;
   throw new Error(
-    `A tenant id must have 1 to ${SLUG_LENGTH} lower-case letters, digits and single hyphens. Give one with --id.`,
+    `A tenant id must have 1 to ${SLUG_LENGTH} lower-case letters and digits, with single hyphens between them. Give one with --id.`,
   );
 }
 

@@ -100,7 +100,7 @@ function momentOf(day: string | undefined, timeZone: string, now: Date): { reado
     const fault = {
       parameter: 'at',
       code: 'range',
-      detail: `must be ${today} (today at the clinic) or later`,
+      detail: `must be ${today} (today at the clinic, or in UTC if it has no time zone) or later`,
     };
     throw new Problem('validation_failed', undefined, { errors: [fault] });
   }

@@ -92,7 +92,7 @@ function requireMayLeave({ order, treatments }: OrderState, lines: readonly Orde
   const isPrescribed = ({ productId }: OrderLine): boolean =>
     treatments.some((one) => one.productId === productId && one.rx !== null);
   if (!balanceAmt.isZero() && lines.some(isPrescribed)) {
-    throw invalidState(orderStatus, 'A prescription can be accepted only after the order is paid.');
+    throw invalidState(orderStatus, 'A prescription can be accepted or shipped only after the order is paid.');
   }
   shipToOf(order);
   const changed = changedSinceApproval(order);
@@ -163,5 +163,5 @@ function requireTransition({ lines }: OrderRecord, changed: readonly OrderLine[]
 }
 
 const noLine = [
-  { pointer: '#/pharmacyId', code: 'order_not_found', detail: 'is not the pharmacy of a line of this order' },
+  { pointer: '#/pharmacyId', code: 'order_not_found', detail: 'is not the pharmacy of a line that you may see' },
 ];

@@ -39,7 +39,7 @@ export function decidePayment(
     const { lines } = ofPharmacies(at, order);
     throw approvalEnded(lines, openLines(lines));
   }
-  if (order.balanceAmt.isZero()) throw invalidState(order.orderStatus);
+  if (order.balanceAmt.isZero()) throw invalidState(order.orderStatus, 'Nothing is left to pay; see balance_amt.');
   if (order.balanceAmt.lessThan(amount)) {
     throw fieldProblem('payment_exceeds_balance', '#/amount', 'exceeds the balance of the order');
   }
@@ -78,7 +78,7 @@ export function decideRefund(
   const { tenantId, id: orderId } = order;
   const payment = order.payments.find(({ id }) => id === canonicalUuid(payment_id));
   if (!payment) throw fieldProblem('payment_not_found', '#/payment_id', 'is not a payment of this order');
-  if (order.paidAmt.isZero()) throw invalidState(order.orderStatus);
+  if (order.paidAmt.isZero()) throw invalidState(order.orderStatus, 'Nothing is left to refund; see paid_amt.');
   const refundedAmt = payment.refundedAmt.plus(amount);
   if (refundedAmt.greaterThan(payment.amount)) {
     throw fieldProblem(

@@ -31,7 +31,7 @@ export function shipToOf(order: Pick<OrderRecord, 'shipTo'>): ShipTo {
 }
 
 const ADDRESS_FIXED =
-  'The address is fixed while a line is accepted, shipped or delivered. The pharmacy can report an exception first.';
+  'The address is fixed while a line is accepted, shipped or delivered. Unless one is delivered, the pharmacy can report an exception first.';
 
 const isTaken = ({ status }: OrderLine): boolean =>
   status === 'accepted' || status === 'shipped' || status === 'delivered';

@@ -127,9 +127,10 @@ export async function findPatients(
   { caller, db }: LookupContext,
   { email, lastName, dateOfBirth }: Search,
 ): Promise<PatientSummary[]> {
-  if (email === undefined && lastName === undefined && dateOfBirth === undefined) throw required('email');
-  if (lastName === undefined && dateOfBirth !== undefined) throw required('lastName');
-  if (lastName !== undefined && dateOfBirth === undefined) throw required('dateOfBirth');
+  if (email === undefined && lastName === undefined && dateOfBirth === undefined)
+    throw required('email', 'unless you send lastName and dateOfBirth');
+  if (lastName === undefined && dateOfBirth !== undefined) throw required('lastName', 'with dateOfBirth');
+  if (lastName !== undefined && dateOfBirth === undefined) throw required('dateOfBirth', 'with lastName');
   const conditions = [
     ...(email === undefined ? [] : [Prisma.sql`client.email_key = ${emailKey(email)}`]),
     ...(lastName === undefined ? [] : [Prisma.sql`lower(client.last_name) = lower(${lastName})`]),
@@ -143,9 +144,9 @@ export async function findPatients(
 
 type Search = Pick<Input<'findPatients'>['query'], 'email' | 'lastName' | 'dateOfBirth'>;
 
-const required = (parameter: keyof Search): Problem =>
+const required = (parameter: keyof Search, condition: string): Problem =>
   new Problem('validation_failed', undefined, {
-    errors: [{ parameter, code: 'required', detail: 'is required: send email, or lastName and dateOfBirth' }],
+    errors: [{ parameter, code: 'required', detail: `is required ${condition}` }],
   });
 
 /** A patient with the US state of its address. */

@@ -71,7 +71,7 @@ export function checkUrl(
   url: string,
 ): void {
   if (isInbox(url, baseUrl, caller.tenantMode) || isWebhookTarget(url)) return;
-  throw fieldProblem('webhook_url_forbidden', '#/url', 'is not a public https URL');
+  throw fieldProblem('webhook_url_forbidden', '#/url', 'is not a public https URL without credentials');
 }
 
 /** Creates an endpoint, which receives events from now on. @throws Problem webhook_limit_reached */

@@ -55,7 +55,9 @@ function decode(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new Problem('malformed_json', undefined, { cause });
+    throw new Problem('malformed_json', 'The body is not well-formed UTF-8. Correct it, then send it again.', {
+      cause,
+    });
   }
 }
 
@@ -76,7 +78,7 @@ function refuseLossy(key: string, value: unknown): unknown {
     throw new Problem('malformed_json', 'The body contains an escape for half of a surrogate pair. Send both halves.');
   }
   if (value === Infinity || value === -Infinity) {
-    throw new Problem('malformed_json', 'The body contains a number beyond the range of a double. Send a smaller one.');
+    throw new Problem('malformed_json', 'The body contains a number beyond the range of a double. Send one within it.');
   }
   return value;
 }

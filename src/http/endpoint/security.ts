@@ -92,7 +92,11 @@ export function bearerAuthentication({ now: serviceTime }: Pick<DomainContext, '
 function bearerToken(authorization: string | undefined): string {
   const [, token] = /^bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
   if (token) return token;
-  throw new Problem(/^bearer\b/i.test(authorization ?? '') ? 'token_invalid' : 'token_missing');
+  if (!/^bearer\b/i.test(authorization ?? '')) throw new Problem('token_missing');
+  throw new Problem(
+    'token_invalid',
+    'Send exactly one access token after the word Bearer in the header Authorization.',
+  );
 }
 
 /** Checks that the caller has the permissions of one alternative. @throws Problem insufficient_permission */

@@ -155,7 +155,7 @@ function detailOf({ keyword, params, parentSchema = {} }: ErrorObject): string {
     case 'required':
       return 'is required';
     case 'additionalProperties':
-      return `is not recognized${suggestion(String(params['additionalProperty']), parentSchema)}`;
+      return unrecognized(String(params['additionalProperty']), parentSchema);
     case 'enum':
       return `must be one of ${(params['allowedValues'] as unknown[]).filter(Boolean).join(', ')}`;
     case 'type':
@@ -175,14 +175,15 @@ function typeHint({ type, 'x-hint': hint }: NonNullable<ErrorObject['parentSchem
   return name === 'string' ? typeNames[name] : ((hint as string | undefined) ?? typeNames[name]);
 }
 
-/** The advice for an unknown property: the name that the caller probably meant, or to remove it if none is similar. */
-function suggestion(name: string, schema: NonNullable<ErrorObject['parentSchema']>): string {
+/** The text for an unknown property, with the name that the caller probably meant. It does not repeat the unknown name. */
+function unrecognized(name: string, schema: NonNullable<ErrorObject['parentSchema']>): string {
+  if (!PROPERTY_NAME.test(name)) return 'contains a name that is not recognized; remove it';
   const properties = (schema['properties'] ?? {}) as object;
   // Allow fewer differences in short names, which resemble too many others. Skip long names: comparing them would take
   // longer than a valid request.
   const options = { maxDistance: Math.floor(name.length / 4) };
   const known = name.length > 40 ? undefined : closestMatch(name, Object.keys(properties), options);
-  return known === undefined ? '; remove it' : `; perhaps ${known} is meant`;
+  return `is not recognized; ${known === undefined ? 'remove it' : `perhaps ${known} is meant`}`;
 }
 
 /** The response of an operation, to be sent. */

@@ -12,7 +12,8 @@ export async function listen(server: Server, port: number, host: string): Promis
 /** Starts listening. @throws Error that names HOST and PORT, with advice if the port is taken */
 export function listenAt(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
   return listen(server, port, host).catch((cause: unknown) => {
-    const advice = errorCode(cause) === 'EADDRINUSE' ? '. Stop the other server, or choose another PORT.' : '';
+    const advice =
+      errorCode(cause) === 'EADDRINUSE' ? '. Stop the other server, or choose another PORT.' : '. Correct them.';
     throw new Error(`Cannot listen on HOST and PORT: ${String(cause)}${advice}`, { cause });
   });
 }
