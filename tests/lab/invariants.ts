@@ -152,15 +152,18 @@ export function wrongPayments({ sights, done, unknown }: Known): string[] {
   });
 }
 
-/** The address stays once a line has shipped (R-203); before that, a line may leave `accepted` again. */
+/** The address stays while a line is shipped or delivered (R-203); a simultaneous `exception` may release it. */
 export function lateAddresses({ sights, done }: Known): string[] {
+  const orders = sights.filter(({ body }) => body.lines);
   const hasShipped = ({ body }: Sight): boolean =>
-    body.lines?.some(({ fulfilment }: Json) => /^(shipped|delivered)$/.test(fulfilment.status)) ?? false;
+    body.lines.some(({ fulfilment }: Json) => /^(shipped|delivered)$/.test(fulfilment.status));
   return done.flatMap((intent) => {
-    const [sent = 0] = intent.attempts.map((attempt) => attempt.sent);
-    const before = sights.findLast(({ to }) => to < sent);
-    const isLate = intent.operation === 'setShipTo' && before && hasShipped(before);
-    return isLate ? [`${name(intent)} came after a line had shipped`] : [];
+    const sent = intent.attempts[0]?.sent ?? 0;
+    const got = intent.attempts.at(-1)?.got ?? Infinity;
+    const before = orders.findLast(({ to }) => to < sent);
+    const meanwhile = orders.filter(({ from, to }) => to >= sent && from <= got);
+    const isLate = intent.operation === 'setShipTo' && before && [before, ...meanwhile].every(hasShipped);
+    return isLate ? [`${name(intent)} came while a line was shipped`] : [];
   });
 }
 
