@@ -3,7 +3,7 @@ import * as reviewQueue from '../domain/reviews/queue.js';
 import { withinBytes } from '../domain/transactions/listCursor.js';
 import { queuedEncounterView } from '../views/encounterView.js';
 
-/** GET /review-queue: encounters that wait for a provider, most urgent first. */
+/** GET /review-queue: encounters that wait for a provider, in the order of R-47. */
 export const listReviewQueue: Operation<'listReviewQueue'> = async ({ query }, context) => {
   const { rows, hasMore } = await reviewQueue.listReviewQueue(context, query);
   const now = context.now();

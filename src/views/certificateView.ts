@@ -102,7 +102,6 @@ function clockOf(timeZone: string | null): Clock {
   };
 }
 
-/** The status of a certificate. */
 export function certificateStatusView(
   certificate: Awaited<ReturnType<typeof verifyCertificate>>,
 ): Schemas['CertificateStatus'] {

@@ -5,7 +5,7 @@ import type { Duplicate, ShownItem } from '../domain/encounters/lookup.js';
 import { estimateView, treatmentIdsOf } from './encounterView.js';
 import { timestamp } from './values.js';
 
-/** The encounter that a request for a preview would create now. */
+/** The encounter that the request would create now, with the problems that prevent it and with duplicates. */
 export function encounterPreviewView(
   draft: EncounterDraft,
   duplicates: readonly Duplicate[],

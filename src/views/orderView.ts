@@ -3,7 +3,7 @@ import type { Schemas } from '../contract.js';
 import { changedSinceApproval, type OrderRecord } from '../domain/orders/orders.js';
 import { createdDate, priceText, timestamp } from './values.js';
 
-/** The stored order: amounts are decimal text with two places. */
+/** An order; amounts are decimal text with two places. */
 export function orderView(order: OrderRecord): Schemas['Order'] {
   return {
     id: order.id,

@@ -3,7 +3,7 @@ import type { Schemas } from '../contract.js';
 import type { PatientRecord, PatientSummary } from '../domain/patients/patients.js';
 import { jsonObject, timestamp } from './values.js';
 
-/** The fields of a patient that create, find and retrieve have in common. */
+/** The fields of a patient that create, find, retrieve and update have in common. */
 export function patientView(patient: PatientSummary): Schemas['Patient'] {
   return {
     user_id: patient.id,

@@ -9,7 +9,7 @@ export const isoTime = (time: string | Date): string =>
 
 export const timestamp = (time: Date | null): string | null => time?.toISOString() ?? null;
 
-/** A catalog price: decimal text with two places. */
+/** An amount as decimal text with two places. */
 export const priceText = (amount: Prisma.Decimal | number): string => amount.toFixed(2);
 
 /** An amount as a JSON number: exact to the cent below 9·10^13. */

@@ -12,7 +12,7 @@ interface CatalogList {
   readonly conditions: readonly Prisma.Sql[];
   /** Selects an element with its parts as JSON; its table has the alias `shown`. */
   readonly element: Prisma.Sql;
-  /** Ids of parts that an element shows first; `element` reads them as `asked.first`. */
+  /** Ids of clinics whose parts an element shows first; `element` reads them as `asked.first`. */
   readonly first: readonly string[];
   /** The columns that a search reads; a trigram index has both. */
   readonly searched: readonly [string, string];

@@ -4,7 +4,7 @@ import { Problem } from '../../problem.js';
 
 const mebibyte = 1024 * 1024;
 
-/** Accepted media types. The first extension is added to names without one; `aliases` are other names of the type. */
+/** Accepted media types. Names without a fitting extension get the first one; `aliases` are other names of the type. */
 const formats = {
   'application/pdf': { extensions: ['pdf'], aliases: ['application/x-pdf', 'application/acrobat'] },
   'image/jpeg': { extensions: ['jpg', 'jpeg', 'jpe', 'jfif'], aliases: ['image/jpg', 'image/pjpeg'] },
@@ -48,7 +48,7 @@ const unspecific: ReadonlySet<string> = new Set(
   application/download application/x-download application/force-download application/x-force-download`.split(/\s+/),
 );
 
-/** Extensions of rejected types. Unknown ones (`scan.final`) and those of scripts (`download.php`) prove no type. */
+/** Extensions of rejected types. Unknown ones (`scan.final`) and those of web scripts (`download.php`) prove no type. */
 const foreignExtensions: ReadonlySet<string> = new Set(
   `html htm xhtml xml svg svgz css js mjs json txt csv tsv rtf md eml msg
   doc docx docm xls xlsx xlsm ppt pptx odt ods odp pages ps eps ai epub

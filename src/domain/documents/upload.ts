@@ -36,7 +36,7 @@ export interface StoredDocument {
 /**
  * Fetches and stores a file; removes the object if the row is not inserted.
  * @param commit runs the insertion in a transaction, unless an earlier duplicate of the request has done so
- * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable
+ * @throws Problem patient_access_denied, checked before the fetch and again after it; document_*; dependency_unavailable
  */
 export async function uploadDocument<T>(
   context: Context,

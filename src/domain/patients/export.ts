@@ -14,8 +14,8 @@ export interface PatientExport {
 }
 
 /**
- * All data stored about a patient, and the audit rows that name the patient, in one snapshot (R-90), without documents
- * withdrawn as `wrong_patient` (R-273). @throws Error for an unknown patient
+ * A patient's row, documents, encounters, orders and events, and the audit rows that name the patient, in one snapshot
+ * (R-90), without documents withdrawn as `wrong_patient` (R-273). @throws Error for an unknown patient
  */
 export function exportPatient({ db }: DomainContext, tenantId: string, patientId: string): Promise<PatientExport> {
   return db.snapshot(async (snapshot) => {

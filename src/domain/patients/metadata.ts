@@ -3,7 +3,7 @@ import { fieldProblem, type Problem } from '../../problem.js';
 const MAX_BYTES = 16 * 1024;
 const DEEPEST = 5;
 
-/** Checks depth and size of the partner's metadata. @throws Problem validation_failed */
+/** Checks depth, size and characters of the partner's metadata. @throws Problem validation_failed */
 export function checkMetadata(metadata: object): void {
   if (!isWithin(metadata, DEEPEST)) throw refusal('maxDepth', `must be at most ${DEEPEST} levels deep`);
   const text = JSON.stringify(metadata);

@@ -10,7 +10,7 @@ import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 import type { LookupContext, CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 
-/** The columns of a patient in search results and lists. */
+/** The columns of a patient that creation and search return. */
 const summary = [
   'id',
   'firstName',
@@ -206,7 +206,7 @@ function comparison(
   return { agrees: fields.filter(isSame), differs: fields.filter((field) => !isSame(field)) };
 }
 
-/** The date, unless it is in the future everywhere on earth: the latest current date is that of UTC+14. */
+/** The date, unless it is before 1900, or in the future everywhere on earth: the latest current date is that of UTC+14. */
 export function birthDate(value: string, now: Date): Date {
   const latest = new Date(now.getTime() + 14 * 3_600_000).toISOString().slice(0, 10);
   if (value >= '1900-01-01' && value <= latest) return new Date(`${value}T00:00:00.000Z`);

@@ -15,7 +15,7 @@ type Patch = Schemas['PatientPatch'];
 
 /**
  * Applies a merge patch, and emits patient.updated with the names of the changed fields (R-121). Locks the patient
- * first, because approvals depend on its history (R-210). A new name or birth date ends a verification (R-122).
+ * first, because approvals depend on its facts (R-210). A new name or birth date ends a verification (R-122).
  * @param isExpected whether the request may change this version (R-231)
  * @throws Problem patient_not_found, version_conflict, patient_email_taken, validation_failed (dateOfBirth, metadata)
  */

@@ -27,7 +27,8 @@ const transitions: Readonly<Record<Verification, readonly Verification[]>> = {
 };
 
 /**
- * Records the result of an identity verification, and emits patient.verification_updated if the state changes.
+ * Records the invitation to an identity verification, or its result, and emits patient.verification_updated if the
+ * status changes.
  * @throws Problem patient_not_found, invalid_state
  */
 export async function recordVerification(

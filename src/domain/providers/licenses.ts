@@ -3,8 +3,8 @@ import { Problem } from '../../problem.js';
 import type { LookupContext, ReadContext } from '../transactions/transaction.js';
 
 /**
- * For a row of `client`, the US state whose license an encounter without `patientState` needs (R-107); null if the
- * patient's row has the id of an unknown state.
+ * For a row of `client`, the US state whose license an encounter without `patientState` needs (R-107); null if none
+ * is known.
  * @param clinicId the clinic's id as SQL
  */
 export const reviewState = (tenantId: string, clinicId: Prisma.Sql): Prisma.Sql => Prisma.sql`CASE

@@ -61,7 +61,7 @@ const LEASE_SECONDS = 30;
 const SHOWN_ATTEMPTS = 20;
 /** Milliseconds of failures without a success after which an endpoint is disabled (R-132). */
 const MAX_FAILING_MS = 5 * 24 * 3_600_000;
-/** A failure this many milliseconds after the previous one begins a new period; longer than the longest retry delay. */
+/** Failures further apart, in milliseconds, do not belong to one period; longer than the longest retry delay. */
 const LONGEST_SILENCE_MS = 29 * 3_600_000;
 
 /** A tenant with endpoints to serve. `aheadMs`: milliseconds that its clock is ahead of real time. */

@@ -66,7 +66,8 @@ export async function retryDelivery(context: CallerContext, endpointId: string, 
 }
 
 /**
- * Sends the events of a period again, even delivered ones (R-133). @returns their number. @throws Problem as {@link requireActive}; validation_failed for too many
+ * Sends the events of a period again that the endpoint receives, even delivered ones (R-133). @returns their number
+ * @throws Problem as {@link requireActive}; validation_failed for too many
  */
 export async function replayEvents(
   context: CallerContext,

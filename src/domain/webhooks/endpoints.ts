@@ -125,8 +125,8 @@ async function findEndpoints({ prisma }: Reads, where: Prisma.WebhookEndpointWhe
 }
 
 /**
- * Changes an endpoint; once reactivated, it receives only new events (R-128). @throws Problem
- * webhook_endpoint_not_found
+ * Changes an endpoint. A reactivated one gets the events from then on, and the deliveries that have waited (R-128).
+ * @throws Problem webhook_endpoint_not_found
  */
 export async function updateEndpoint(
   context: CallerContext,
@@ -149,7 +149,7 @@ export async function updateEndpoint(
     SELECT ${shown} FROM changed AS webhook_endpoint`);
 }
 
-/** Disables an active endpoint that is locked. The partner learns this from the event feed (R-128, R-132). */
+/** Disables an active endpoint that is locked. The partner learns this from the event feed (R-132). */
 export async function disable(
   context: TransactionContext,
   { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
@@ -181,7 +181,7 @@ export async function pingEndpoint(context: CallerContext, id: string): Promise<
   return eventId;
 }
 
-/** Locks endpoints until the commit. Lock them before their deliveries, as attempts do: the reverse order deadlocks. */
+/** Locks a tenant's endpoints. Lock them before their deliveries, as attempts do: the reverse order deadlocks. */
 export const lockingEndpoints = (tenantId: string): Prisma.Sql => Prisma.sql`
   SELECT FROM webhook_endpoint WHERE tenant_id = ${tenantId} ORDER BY id FOR NO KEY UPDATE`;
 

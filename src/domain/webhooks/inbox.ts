@@ -7,7 +7,7 @@ import { requireSandbox } from '../access/sandboxTenants.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { ATTEMPT_TIMEOUT } from './retries.js';
 
-/** Maximum of messages that an inbox keeps. */
+/** Maximum of messages that an inbox keeps; older ones are deleted. */
 const INBOX_MESSAGES = 100;
 
 /** Whether a URL is a sandbox's built-in receiver. Messages to it stay here, so no address rule applies. */
@@ -34,8 +34,8 @@ export async function receive(
 }
 
 /**
- * Lists the messages of a sandbox's receiver, newest first (R-134); a limited client sees those of its own endpoints
- * (R-126).
+ * Lists the messages of a sandbox's receiver, newest first; a clinic-limited client sees those to its own endpoints
+ * (R-134).
  * @throws Problem sandbox_only
  */
 export async function listInbox(context: Context): Promise<WebhookInboxMessage[]> {
