@@ -25,7 +25,7 @@ describe('createEncounter 201', () => {
     expect(recordOf(read.body)).toEqual(body);
   });
 
-  it('stores every property that is sent, and keeps the order of lists', async () => {
+  it('stores lists in their order, notes, and a schedule with its time zone, as sent', async () => {
     const patientId = await newPatient(harness, partner);
     const treatmentIds = await Promise.all([1, 2, 3].map(() => newProduct(harness, partner)));
     const documentIds = await Promise.all([1, 2, 3].map(() => newDocument(harness, partner, patientId)));

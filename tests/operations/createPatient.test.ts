@@ -42,9 +42,9 @@ describe('createPatient 201', () => {
   it('stores every optional property, and returns those that belong to the patient view', async () => {
     const { status, body } = await create(patientBody(optional));
     const { gender: sex, address: address1, postalCode: postal, ...unchanged } = optional;
-    const { address2, cityId, stateId, countryId } = unchanged;
+    const { address2, cityId, stateId, countryId, metadata } = unchanged;
     expect(status).toBe(201);
-    expect(body).toMatchObject({ sex, address1, address2, postal, cityId, stateId, countryId });
+    expect(body).toMatchObject({ sex, address1, address2, postal, cityId, stateId, countryId, metadata });
     expect(await storedOf(partner, body.user_id)).toMatchObject({ ...unchanged, sex, address1, postal });
   });
 

@@ -30,12 +30,12 @@ describe('findPatients 200', () => {
   });
 
   it.each([
-    ['no patient has the e-mail', 'nobody@example.com'],
-    ['it is part of an e-mail', 'tom.minor@example.co'],
-    ['it contains the wildcard %%', 'tom%minor@example.com'],
-    ['it contains the wildcard _', 'tom_minor@example.com'],
-    ['it lacks the tag', 'tom@example.com'],
-  ])('returns an empty list when %s', async (_why, email) => {
+    ['an e-mail of no patient', 'nobody@example.com'],
+    ['a part of an e-mail', 'tom.minor@example.co'],
+    ['an e-mail with the wildcard %', 'tom%minor@example.com'],
+    ['an e-mail with the wildcard _', 'tom_minor@example.com'],
+    ['an e-mail without its tag', 'tom@example.com'],
+  ])('returns an empty list for %s', async (_why, email) => {
     const mine = await newPartner(harness);
     await newPatient(harness, mine, { email: 'tom.minor@example.com' });
     await newPatient(harness, mine, { email: 'tom+tag@example.com' });

@@ -59,7 +59,7 @@ describe('getPatient 200', () => {
 });
 
 describe('getPatient 304', () => {
-  it('answers 304 if If-None-Match names the current ETag, until the response to this caller changes', async () => {
+  it('answers 304 if If-None-Match names the current ETag or is *, until the response to this caller changes', async () => {
     const id = await newPatient(harness, partner);
     const ask = (tag: string, caller: { token: string | undefined } = partner) =>
       call(harness, `GET /clients/${id}`, { token: caller.token, headers: { 'If-None-Match': tag } });

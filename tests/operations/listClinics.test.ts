@@ -98,7 +98,7 @@ describe('listClinics 200', () => {
       ['?state=tx&isActive=true&search=lone', ['both', 'texas']],
       ['?state=ok&isActive=false', []],
     ])(
-      'lists and counts the clinics of the tenant that match "%s", each once; stats ignore the filter',
+      'lists and counts the clinics of the tenant that match the query "%s", each once; stats ignore the filter',
       async (query, names) => {
         const { status, body } = await list(query, mine);
         expect(status).toBe(200);

@@ -59,7 +59,7 @@ async function pagesOf(query: Query, caller = partner): Promise<Encounter[][]> {
 }
 
 describe('listEncounters 200', () => {
-  it('lists encounters as getEncounter returns them, without its details, the newest first', async () => {
+  it('lists encounters as getEncounter does, but without visitUrl, information and addenda, the newest first', async () => {
     const { status, headers, body } = await list();
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     expect(body).toEqual({ data: all, next_cursor: null, has_more: false });

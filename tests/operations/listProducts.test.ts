@@ -76,16 +76,16 @@ describe('listProducts 200', () => {
       ['?search=BTX&isActive=true', ['botox']],
       ['?search=Lone%20Star', []],
       ['?categoryId=GROUP', ['botox', 'filler']],
-      ['?categoryId=UPPER', ['botox', 'filler']],
+      ['?categoryId=GROUP_IN_CAPITALS', ['botox', 'filler']],
       ['?categoryId=GROUP&isActive=true', ['botox']],
       ['?categoryId=01a05c32-5e80-7000-8000-00000000ca01', []],
       ['?categoryId=GROUP&search=filler&isActive=false', ['filler']],
     ])(
-      'lists and counts the products that match "%s", none that is deleted and none of another tenant',
+      'lists and counts the products that match the query "%s", none that is deleted and none of another tenant',
       async (query, names) => {
         const { categoryId } = group;
         const upper = categoryId.toUpperCase();
-        const path = query.replace('GROUP', categoryId).replace('UPPER', upper).replace('CLINIC', clinicId);
+        const path = query.replace('GROUP_IN_CAPITALS', upper).replace('GROUP', categoryId).replace('CLINIC', clinicId);
         const { status, body } = await list(path, mine);
         expect(status).toBe(200);
         expect(idsOf(body)).toEqual(names.map((name) => ids[name]));

@@ -10,7 +10,7 @@ const rotate = (id: string): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token });
 
 describe('rotateWebhookSecret 200', () => {
-  it('creates a new secret, and keeps the former one for a day of the tenant’s time', async () => {
+  it('creates a new secret, and sets previousSecretUntil to a day later in the tenant’s time', async () => {
     const { id, secret: first } = await newEndpoint(harness, partner);
     await setClock(harness, partner, 3600);
     let before = first;

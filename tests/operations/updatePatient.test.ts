@@ -143,7 +143,7 @@ describe('updatePatient 400', () => {
     expectProblem(await call(harness, 'POST /clients', { token: partner.token, json }), 400, 'validation_failed');
   });
 
-  it.each(['2', '"2', 'no tag'])('refuses an If-Match of %s, which is not an entity tag', async (tag) => {
+  it.each(['2', '"2', 'no tag'])('refuses If-Match: `%s`, which is not an entity tag', async (tag) => {
     const answer = await patch({ notes: 'second' }, { headers: { 'If-Match': tag } });
     expectProblem(answer, 400, 'validation_failed');
     expect(answer.body.errors).toMatchObject([{ code: 'pattern', detail: expect.stringContaining('quotation marks') }]);
