@@ -13,7 +13,7 @@ const completion = ['backup', 'complete', '--at', new Date().toISOString()] as c
 const isErased = async (id: string): Promise<boolean> =>
   (await harness.domain.db.prisma.patient.findFirstOrThrow({ where: { tenantId, id } })).firstName !== 'Jane';
 
-it('backup complete skips the numbers since the point in time, and warns without a journal of erasures', async () => {
+it('backup complete skips a million encounter numbers, and warns without a journal of erasures', async () => {
   const before = (await newEncounter(harness, partner)).encounter_id;
   const warning =
     /^No erasure is repeated: .*\/erasures\.ndjson does not exist\. If patients were erased, give --erasures\.\n$/;
@@ -33,7 +33,7 @@ it.each(['1026-11-28', '9026-11-28T16:00:00Z'])('backup complete refuses the imp
   expect((await newEncounter(harness, partner)).encounter_id).toBe(Number(before) + 1);
 });
 
-it('backup complete lists the erasures that fail with their reasons and commands, which work once those are mended', async () => {
+it('backup complete lists the erasures that fail with their reasons and commands, which work once the reasons are gone', async () => {
   const { patientId, gfe_no: gfeNo, encounter_id: id } = await newEncounter(harness, partner);
   const entry = { tenantId, patientId, erasedAt: '2026-11-28T00:00:00.000Z' };
   await writeFile(folder('failing'), `${JSON.stringify(entry)}\n`);

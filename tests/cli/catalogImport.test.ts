@@ -73,7 +73,7 @@ it('catalog import accepts a byte order mark, which editors on Windows write', a
   expect(await run('catalog', 'import', path, '--tenant', 'second')).toMatchObject({ code: 0 });
 });
 
-it('catalog import draws its progress bar on a terminal only', async () => {
+it('catalog import draws a progress bar on a terminal, apart from its output', async () => {
   const screen = Object.assign(new PassThrough(), { isTTY: true, columns: 80 }) as unknown as NodeJS.WriteStream;
   const out: string[] = [];
   const err: string[] = [];

@@ -90,7 +90,7 @@ const patient = (command: string, id: string, ...args: string[]): string[] => [
   ...args,
 ];
 
-it('patient export writes all data of a person, and patient erase keeps only ids, states and amounts', async () => {
+it('patient export writes the records and files of a person, and patient erase leaves no personal text or file', async () => {
   const bystander = await newPatient(harness, partner);
   const { id, documentId, open, completed } = await markedPerson();
 

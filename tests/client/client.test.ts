@@ -112,7 +112,7 @@ it('the client retries a POST after Retry-After with the same Idempotency-Key, b
   expect(own.sent.at(-1)?.key).toBe('mine');
 });
 
-it('knownValues lists the known values of Encounter.status', () => {
+it('knownValues lists awaiting_information among the values of Encounter.status', () => {
   expect(knownValues['Encounter.status']).toContain('awaiting_information');
 });
 

@@ -40,14 +40,17 @@ const lists = operations.flatMap(({ method, path, operationId, parameters, respo
   return [{ operationId, path, isPaged, isHead }];
 });
 
-it.each(lists)('pages() reads each element of $operationId once and ends', async ({ operationId, path, ...list }) => {
-  const one = list.isPaged && { limit: 1 };
-  const elements = await first(100, path, { ...needed[operationId], ...(list.isPaged && { limit: 100 }) });
-  if (list.isPaged && operationId !== 'findPatients') expect(elements.length).toBeGreaterThan(1);
-  expect(elements).not.toEqual([]);
-  const expected = list.isHead ? elements.slice(0, 1) : elements;
-  expect(await first(elements.length + 1, path, { ...needed[operationId], ...one })).toEqual(expected);
-});
+it.each(lists)(
+  'pages() reads each element on the pages of $operationId once, and ends',
+  async ({ operationId, path, ...list }) => {
+    const one = list.isPaged && { limit: 1 };
+    const elements = await first(100, path, { ...needed[operationId], ...(list.isPaged && { limit: 100 }) });
+    if (list.isPaged && operationId !== 'findPatients') expect(elements.length).toBeGreaterThan(1);
+    expect(elements).not.toEqual([]);
+    const expected = list.isHead ? elements.slice(0, 1) : elements;
+    expect(await first(elements.length + 1, path, { ...needed[operationId], ...one })).toEqual(expected);
+  },
+);
 
 /** The first elements of a list. */
 async function first(count: number, path: string, parameters: object): Promise<unknown[]> {

@@ -48,7 +48,7 @@ describe('the documents of the service', () => {
     expect((await call(harness, 'GET /docs/index.html')).body).toMatchObject({ code: 'route_not_found' });
   });
 
-  it('have a page for each operation, with its permission, parameters, examples and errors', async () => {
+  it('have a page for each operation, with its permission, parameters and responses', async () => {
     const full = (await call(harness, 'GET /llms-full.txt')).text;
     for (const { operationId, method, path, scopes, parameters, responses } of operations) {
       const { text } = await call(harness, `GET /docs/operations/${operationId}.md`);
@@ -89,7 +89,7 @@ describe('the documents of the service', () => {
     return JSON.parse(stdout) as Record<string, string>[];
   }
 
-  it('is well-formed XML, also before the first release', async () => {
+  it('is well-formed XML with the date of its last change', async () => {
     const { text } = await call(harness, 'GET /docs/changelog.atom');
     const [feed] = await entriesOf(text);
     expect(feed?.['updated']).toMatch(/^\d{4}-\d\d-\d\dT00:00:00Z$/);

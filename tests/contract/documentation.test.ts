@@ -47,7 +47,7 @@ const LIMITS = {
 
 describe('each document', () => {
   it.each(Object.entries(LIMITS))(
-    '%s is sent in the smallest encoding that the reader accepts, and is 304 at the next visit',
+    '%s is sent in the encoding that the reader accepts, as Brotli below its maximum size, and is 304 at the next visit',
     async (target, limit) => {
       const sizes: number[] = [];
       for (const encoding of ['br', 'gzip', 'identity']) {
@@ -65,7 +65,7 @@ describe('each document', () => {
   );
 
   it.each(['/openapi.json', '/docs/clinical-encounter-client.tgz'])(
-    '%s also has an address of its version, whose content never changes',
+    '%s has the same content at the address of its version',
     async (path) => {
       const own = path.replace(/(?=\.\w+$)/, `-${contract.info.version}`);
       const [latest, versioned] = await Promise.all([path, own].map((one) => call(harness, `GET ${one}`)));
@@ -154,7 +154,7 @@ it('scripts/production/configuration.md lists exactly the variables of the confi
 });
 
 describe('a number has one value everywhere', () => {
-  it('an upload may take 70 s in operation and configuration, which is less than DRAIN_TIMEOUT', () => {
+  it('an upload may take 70 s in operation and configuration, which is less than the default of DRAIN_TIMEOUT', () => {
     const { description } = operationOf('uploadPatientDocument');
     expect(/allow\s+for (\d+) seconds/.exec(description)?.[1]).toBe('70');
     const { desc, ...spec } = variables.DRAIN_TIMEOUT;

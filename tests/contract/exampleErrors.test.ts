@@ -289,7 +289,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
     send(operation, { token: await tokenOf('for another clinic', permissions, [cast.clinics.denver]) }),
 };
 
-it('each failure with an example in the contract gets exactly that response, after one audit row', async () => {
+it('each failure with an example in the contract occurs with the members of that example, except the detail, after one audit row', async () => {
   const failures = failureExamples.filter(({ mediaType }) => mediaType === 'application/json');
   const titleOf = ({ title }: { readonly title: string }): string => title;
   await everyCase(failures, titleOf, (failure) => expectProvoked(failure, provocations));

@@ -184,7 +184,7 @@ function occasionOf(operationId: string, name: string): Occasion {
   return by(operationId, shown.find((example) => example === name) ?? shown[0] ?? '');
 }
 
-it('each example request succeeds', async () => {
+it('each example request without a response example of its name succeeds', async () => {
   // The next test sends the request of a response with the same name.
   const answered = new Set(
     responseExamples.map(({ operationId, name }) => `${operationId}: ${name} as application/json`),
@@ -197,7 +197,7 @@ it('each example request succeeds', async () => {
   });
 }, 120_000);
 
-it('each successful response equals the example in the contract, and its audit row names every patient in it', async () => {
+it('each successful response equals the example in the contract, except generated values, and its audit row names every patient in it', async () => {
   const results = responseExamples.filter(
     ({ status, value }) => isSuccess(status) || !('code' in Object(value) || 'error' in Object(value)),
   );

@@ -41,7 +41,7 @@ function idsIn(schema: Schema, value: unknown, place: string): { place: string; 
   );
 }
 
-it('every id in an example of a response can be looked up, or is described as opaque', async () => {
+it('every kind of id in the examples of responses can be looked up, or is described as opaque', async () => {
   const json = responseExamples.filter(({ mediaType }) => mediaType === 'application/json');
   const shown = json.flatMap(({ operationId, schema, value }) => idsIn(schema, value, operationId));
   const unclear = shown.filter(({ id, description }) => !listed.has(id) && !/opaque/i.test(description));

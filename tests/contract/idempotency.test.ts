@@ -189,7 +189,7 @@ describe('an idempotency key', () => {
     }
   });
 
-  it('is ignored by an operation that takes none', async () => {
+  it('is ignored by previewEncounter, which takes none', async () => {
     const json = await encounterBody(harness, partner);
     const key = newKey();
     for (const other of [json, { ...json, reviewType: 'synchronous' }]) {

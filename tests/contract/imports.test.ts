@@ -160,7 +160,7 @@ describe('imports', () => {
     expect([...rooms].sort()).toEqual(floors.flat().sort());
   });
 
-  it('divide src/domain into at most 15 folders, of at most 10 files each', () => {
+  it('connect at most 15 folders of src/domain, of at most 10 files each', () => {
     const rooms = floors.flat();
     const filesIn = (room: string) => sources.filter(({ path }) => dirname(path) === `src/domain/${room}`).length;
     expect(rooms.length).toBeLessThanOrEqual(15);

@@ -146,7 +146,7 @@ const cases = operations
   .filter(({ operationId }) => operationId !== 'issueToken')
   .flatMap((operation) => [...bodyCases(operation), ...parameterCases(operation), unknownParameter(operation)]);
 
-it('every operation answers 400 to a request that breaks one rule of its schema, names the place and the rule in words, and changes nothing', async () => {
+it('every operation except issueToken answers 400 to a request that breaks one rule of its schema, names the place and the rule in words, and changes nothing', async () => {
   const before = await things();
   await everyCase(
     cases,

@@ -71,7 +71,7 @@ const ofInvariants = [
 ];
 
 describe('migrate', () => {
-  it('creates the schema of schema.prisma, plus only the constraints and triggers that Prisma cannot express', async () => {
+  it('creates the schema of schema.prisma, plus the columns, foreign keys and index of the invariants between rows', async () => {
     const migrated = await database(createTestDatabase);
     const declared = await database(createEmptyDatabase);
     await rowsOf(declared, await schemaDiff(declared));

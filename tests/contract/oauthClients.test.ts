@@ -80,7 +80,7 @@ describe('oauth4webapi', () => {
     await expect(validate(server, token)).rejects.toThrow(oauth.OperationProcessingError);
   });
 
-  it.each(methods)('reports wrong credentials as invalid_client by %s', async (_name, method) => {
+  it.each(methods)('reports wrong credentials by %s, as a challenge or as invalid_client', async (_name, method) => {
     const server = await discover();
     // The library reads a challenge first, if there is one.
     const expected =

@@ -177,7 +177,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(await page.evaluate(`${heading}.getBoundingClientRect().top`)).toBeGreaterThanOrEqual(0);
   });
 
-  it('the reference page links only to its own sections and to documents of the service', async () => {
+  it('the reference page has no broken link to its own sections or to documents of the service', async () => {
     // On a new page the first links are those from before its script ran.
     const page = await load('', 'light');
     // The page renders operations when they come into view.
@@ -203,7 +203,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(hashes.filter((hash) => !sections.has(hash.replace(/.*#\/?/, '')))).toEqual([]);
   }, 120_000);
 
-  it('the reference page opens in a new tab at the part that a link names, and its menu shows that part alone as active', async () => {
+  it('the reference page opens in a new tab at the part that a link names, and its menu shows only the entry of that part as active', async () => {
     const part = `${anOperation}#encounters/createencounter/response&c=201/body`;
     for (const hash of ['#/section/requests-and-responses/limits', '#/webhooks/paths/webhook.disabled/post', part]) {
       const page = await load(hash, 'light');

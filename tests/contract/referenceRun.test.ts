@@ -38,7 +38,7 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
   const shows = (text: string) =>
     page.waitForFunction(`document.querySelector('dialog.run').innerText.includes('${text}')`);
 
-  it('the reference page runs a sample in a sandbox by keyboard, and shows status, request id, headers and body', async () => {
+  it('the reference page signs in to a sandbox and runs a sample by keyboard, and shows status, request id, headers and body', async () => {
     await open('/encounters/createencounter');
     expect(await violations(page)).toEqual([]);
     await signIn(await newSandbox(harness));
@@ -59,7 +59,7 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
     expect(complaints).toEqual([]);
   }, 60_000);
 
-  it('the reference page refuses to run samples with credentials of a live tenant, on a phone too', async () => {
+  it('the reference page refuses to run samples with credentials of a live tenant, and fits a phone', async () => {
     await open('/clinics/listclinics', 390);
     await signIn(await newPartner(harness));
     await shows('API client of a sandbox tenant');

@@ -46,7 +46,7 @@ it('every decision is cited outside of decisions.md', () => {
   expect(decisions.length).toBeGreaterThan(10);
 });
 
-it('no text cites a document that is outside of the repository', () => {
+it('no text cites a domain rule by its title or a section of the interface, which are outside of the repository', () => {
   const strays = files.flatMap((file) =>
     [...read(file).matchAll(/[Dd]omain rules? "|\binterface §/g)].map(([text]) => `${file}: ${text}`),
   );
@@ -57,7 +57,7 @@ it('README has at most 150 lines', () => {
   expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
 });
 
-it('every relative link of a document leads to a file', () => {
+it('every relative link of a document leads to a file or folder of the repository', () => {
   const broken = files
     .filter((file) => file.endsWith('.md'))
     .flatMap((file) =>

@@ -18,7 +18,7 @@ const requests = exampleRequests(operations.filter(({ method, security }) => met
 const hasEffect = ({ operationId }: ContractOperation): boolean =>
   !['previewEncounter', 'getEncounterStatus', 'resetSandbox'].includes(operationId);
 
-it('a request changes its own sandbox unless it only reads, and no other one, although the fixtures have the same ids', () => {
+it('a request changes no sandbox but its own, although the fixtures of all have the same ids', () => {
   const titleOf = ({ title }: (typeof requests)[number]): string => title;
   return everyCase(requests, titleOf, async ({ operation, send }) => {
     await resetCast(harness, partner);

@@ -57,7 +57,7 @@ describe('checkSchema', () => {
     await expect(migrate(url)).rejects.toThrow(reason);
   });
 
-  it('calls a schema "newer" if it records a later migration and admits this generation, and migrate changes nothing', async () => {
+  it('calls a schema "newer" if it records a later migration and admits this generation, and migrate applies nothing', async () => {
     const url = await database(createTestDatabase);
     await rowsOf(url, laterMigration);
     expect(await checkSchema(url)).toEqual({ state: 'newer', names: ['20990101000000_later'] });
@@ -75,7 +75,7 @@ describe('checkSchema', () => {
     expect(row?.['oldest']).toBeLessThanOrEqual(GENERATION);
   });
 
-  it('calls an empty database "behind" and a migrated one "current", and changes neither', async () => {
+  it('calls an empty database "behind" without changing it, and a migrated one "current"', async () => {
     const [empty, migrated] = [await database(createEmptyDatabase), await database(createTestDatabase)];
     expect(await checkSchema(empty)).toEqual({ state: 'behind', pending: migrationNames });
     expect(await tablesOf(empty)).toEqual([]);

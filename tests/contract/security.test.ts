@@ -59,7 +59,7 @@ const nameOf = ({ operationId }: ContractOperation): string => operationId;
 const everyOperation = (check: (operation: ContractOperation) => Promise<void>): Promise<void> =>
   everyCase(securedOperations, nameOf, check, 4);
 
-it('every operation accepts a valid token with any of its permissions, so the refusals in these tests are meaningful', () =>
+it('every operation that needs a token accepts a valid one with any of its permissions, so the refusals in these tests are meaningful', () =>
   everyCase(securedOperations, nameOf, async (operation) => {
     for (const permission of needed(operation)) {
       const token = await tokenWith([permission]);
@@ -67,7 +67,7 @@ it('every operation accepts a valid token with any of its permissions, so the re
     }
   }));
 
-describe('every operation', () => {
+describe('every operation that needs a token', () => {
   /** All records of the partner except its clients, which the tests create. */
   async function things(): Promise<object> {
     const { api_client: _clients, api_client_secret: _secrets, ...others } = await thingsOf(harness, partner.tenantId);
@@ -120,7 +120,7 @@ describe('every operation', () => {
     }));
 });
 
-it('an operation without security ignores a missing, invalid or valid token', () => {
+it('a GET operation without security ignores a missing, invalid or valid token', () => {
   const others = operations.filter(({ security, method }) => security.length === 0 && method === 'GET');
   return everyCase(others, nameOf, async (operation) => {
     for (const header of [undefined, 'Bearer garbage', `Bearer ${await newToken(harness, partner)}`]) {

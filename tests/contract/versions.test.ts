@@ -11,7 +11,7 @@ const versionOf = async (file: string): Promise<unknown> =>
 
 const { version } = (JSON.parse(await read('generated/openapi.json')) as { info: { version: string } }).info;
 
-it('package.json, lock file, API-Version header, /healthz and workflows name the version of the contract', async () => {
+it('package.json, lock file, workflows and the examples of API-Version and /healthz name the version of the contract', async () => {
   const inYaml = async (file: string, key: string): Promise<unknown> =>
     new RegExp(`^ *${key}: (.*)$`, 'm').exec(await read(file))?.[1];
   const inJson = [await versionOf('package.json'), await versionOf('package-lock.json')];

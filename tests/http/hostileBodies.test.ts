@@ -31,7 +31,7 @@ describe('a body above 256 KiB', () => {
       expect({ status, code: JSON.parse(text).code }).toEqual({ status: 413, code: 'body_too_large' });
     }));
 
-  it('gets 400 for a wrong query or path, or a missing Idempotency-Key, before it is read, at every operation', () =>
+  it('gets 400, not 413, for an unknown query parameter, an invalid path parameter or a missing Idempotency-Key, at every operation', () =>
     service.everyOperation(async (operation) => {
       const raw = padded({}, LIMIT + 1);
       const large = { token: service.partner.token, raw, headers: { ...jsonType, ...requiredHeaders(operation) } };
@@ -48,7 +48,7 @@ describe('a body above 256 KiB', () => {
       expect({ status, code: body.code }).toEqual({ status: 400, code: 'idempotency_key_required' });
     }));
 
-  it('gets 401 for a missing token before it is read', async () => {
+  it('gets 401, not 413, and Connection: close for a missing token', async () => {
     const large = { raw: padded({}, LIMIT + 1), headers: jsonType };
     const { status, headers, body } = await call(service.harness, 'POST /clients', large);
     expect([status, body.code, headers.get('Connection')]).toEqual([401, 'token_missing', 'close']);
@@ -75,7 +75,7 @@ describe('the content type', () => {
     ...['text/plain', 'multipart/form-data', 'application/xml', 'application/problem+json', 'application/jsonp'],
     ...['application/vnd.api+json', 'application/json, text/plain', '*/*', ';;;', 'garbage'],
   ];
-  it('must be JSON, at every operation', () =>
+  it('must be JSON, or a form at the token endpoint, at every operation', () =>
     service.everyOperation(async (operation) => {
       const raw = JSON.stringify(exampleBody(operation));
       for (const type of sampleFor(operation, otherTypes)) {

@@ -56,7 +56,7 @@ describe('the request id', () => {
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
   const given = randomUUID();
 
-  it('is the X-Request-Id of the caller if that is a UUID, at every operation', () =>
+  it('is the X-Request-Id of the caller if that is a UUID, at every operation that needs a token', () =>
     service.everyCase(
       securedOperations,
       ({ operationId }) => operationId,

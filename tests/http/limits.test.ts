@@ -79,7 +79,7 @@ describe('the requests of a client', () => {
     expect(policyOf(await get('/healthz'))).toBeNull();
   });
 
-  it('are limited by the limit that is set for the client, which changes and ends within 30 seconds', async () => {
+  it('are limited by the limit that is set for the client, and by the default within 30 seconds of its removal', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
     await changeApiClient(harness.domain, clientId, { requestsPerMinute: 2 });
     expect(policyOf(await get('/clinics', token))).toBe('"default";q=2;w=60');
@@ -202,7 +202,7 @@ it('verifyCertificate is limited by address, as failed logins are', async () => 
   expect((await verify('192.0.2.10')).status).toBe(404);
 });
 
-it('the service sends no RateLimit headers with RATE_LIMIT=off', async () => {
+it('the service sends no RateLimit headers when it has no limits', async () => {
   const { limits } = harness.services;
   Object.assign(harness.services, { limits: null });
   const { status, headers } = await get('/clinics', partner.token);

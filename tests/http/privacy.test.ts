@@ -216,7 +216,7 @@ describe('data that the partner sends', () => {
     expectNoSecret(databaseLog.split('\n'));
   });
 
-  it('does not appear in the metrics, nor does any id', async () => {
+  it('does not appear in the metrics, nor does any UUID', async () => {
     const page = await metrics.registry.metrics();
     expect(page).toContain('\nces_document_fetches_total{outcome="document_fetch_failed"}');
     expectNoSecret([page]);

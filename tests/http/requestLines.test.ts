@@ -46,7 +46,7 @@ it('the log line of a database error has its SQLSTATE and the trace_id of the re
   }
 });
 
-it('the log line of a failed login has the address of the caller, and its client_id only if that is well-formed', async () => {
+it('the log line of a failed login has the address of the caller, and the client_id only if that is well-formed', async () => {
   const partner = await newPartner(harness);
   for (const client_id of [partner.clientId, 'jane.miller@example.com']) {
     const [line] = await linesOf(async () => {

@@ -49,7 +49,7 @@ const countOf = async (): Promise<number> =>
     .filter(({ metricName }) => metricName?.endsWith('_count'))
     .reduce((sum, { value }) => sum + value, 0);
 
-it('Sandbox-Behavior returns every documented problem of every operation on demand, without effects', async () => {
+it('Sandbox-Behavior returns every documented problem of every operation that needs a token, without effects', async () => {
   const before = await thingsOf(harness, cast.tenantId);
   const requests = await countOf();
   await everyCase(
@@ -90,7 +90,7 @@ it('Sandbox-Behavior gets 400 with the error sandbox_only in a live tenant, with
   expect(await thingsOf(harness, live.tenantId)).toEqual(before);
 });
 
-it('Sandbox-Behavior gets 400 for a malformed value and for a problem that the operation does not document', () =>
+it('Sandbox-Behavior gets 400 for a malformed value, a delay above 30 s and a problem that the operation does not document', () =>
   everyCase(
     Object.entries({
       pattern: [

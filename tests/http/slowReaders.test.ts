@@ -117,7 +117,7 @@ describe('pipelined requests', () => {
   });
 });
 
-it('the service closes a connection above the maximum at once, and serves the others', async () => {
+it('the service closes a connection above the maximum, and serves the others', async () => {
   const port = await serve((_req, res) => void res.end('done'), undefined, 2);
   const allowed = [await stalledClient(port), await stalledClient(port)];
   const refused = connect(port, '127.0.0.1').on('error', () => undefined);

@@ -5,7 +5,7 @@ import type { World } from './world.js';
 
 const nothing = (): void => undefined;
 const citusOf = ({ cluster: { postgres } }: World) => {
-  if (!postgres.citus) throw new Error('the lab does not run on Citus');
+  if (!postgres.citus) throw new Error('The lab does not run on Citus: run make lab ARGS="--citus"');
   return postgres.citus;
 };
 const run = (world: World, sql: string) => rowsOf(world.databaseUrl(), sql);
@@ -22,7 +22,7 @@ async function move(world: World): Promise<void> {
   );
   const { shardid, nodeport } = found as { shardid: string; nodeport: number };
   const target = citusOf(world).workers.find(({ port }) => port !== nodeport);
-  if (!target) throw new Error('there is one worker only');
+  if (!target) throw new Error('A shard moves only to a second worker: see tests/support/citusCluster.ts');
   const from = `'127.0.0.1', ${nodeport}`;
   await run(world, `SELECT citus_move_shard_placement(${shardid}, ${from}, ${address(target)}, 'force_logical')`);
 }

@@ -14,7 +14,8 @@ const ARRIVAL_MS = 120_000;
 /** Reads the final state of a tenant, its feed and its audit, and waits for its webhooks. */
 export async function collect(world: World, { tenant, encounters, orders, patients, documents }: Scene): Promise<Case> {
   const [reader] = tenant.clients;
-  if (!reader) throw new Error('a tenant has no client');
+  if (!reader)
+    throw new Error(`Tenant ${tenant.id} has no client that could read its records: see tests/lab/tenants.ts`);
   const get = (operation: string, path: string, about = {}): Promise<Json> =>
     read(world, reader, operation, path, about);
   // If the response to a review was lost and no client has read the encounter since, only this shows its order.
@@ -90,5 +91,7 @@ export async function read(world: World, client: Client, operation: string, path
     if (intent.attempts.some(isAnswer)) break;
     await delay(250);
   }
-  throw new Error(`${operation} ${path} did not work after the run: ${world.errors()}`);
+  throw new Error(
+    `GET ${path} did not succeed after the run, when no fault is left. Standard error of the servers: ${world.errors()}`,
+  );
 }

@@ -21,10 +21,12 @@ export function broken({ name, where, break: [search, replacement], noticedBy }:
     .flat()
     .find((test) => test !== 'auditor' && !testFiles.some((path) => path.includes(test)));
   if (missing !== undefined)
-    throw new Error(`${name}: no test file has ${missing} in its path. Correct its noticedBy.`);
+    throw new Error(`${name}: no test file has ${missing} in its path. Correct noticedBy in tests/lab/planted*.ts.`);
   const source = readFileSync(new URL(`src/${where}`, packageRoot), 'utf8');
   const places = [...source.matchAll(pattern(search))].length;
   if (places !== 1)
-    throw new Error(`${name}: src/${where} contains the text of its break ${places} times, not once. Update it.`);
+    throw new Error(
+      `${name}: src/${where} has the text of this break ${places} times, not once. Correct it in tests/lab/planted*.ts.`,
+    );
   return source.replace(pattern(search), () => replacement);
 }

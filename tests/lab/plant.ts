@@ -106,7 +106,12 @@ const judge = cluster ? byAuditor(cluster) : byTests;
 const copies = Array.from({ length: cluster ? 1 : 2 }, copyTree);
 if (!cluster) {
   const { success, testResults } = await runTests(copies[0] ?? '', chosen.flatMap(testsOf));
-  if (!success) throw new Error(['Without a fault:', ...testResults.map(({ message }) => message)].join('\n'));
+  if (!success)
+    throw new Error(
+      ['The tests fail without any fault, so mend them first:', ...testResults.map(({ message }) => message)].join(
+        '\n',
+      ),
+    );
 }
 let noticed = 0;
 const queue = chosen[Symbol.iterator]();

@@ -52,7 +52,8 @@ export async function startAlone(folder: string | undefined): Promise<Postgres> 
     for (const end = Date.now() + RESTART_MS; ; await delay(20)) {
       const started = await startPostgres(cluster, settings);
       if (started) return started;
-      if (Date.now() > end) throw new Error(`PostgreSQL did not start again: see ${cluster.logFile}`);
+      if (Date.now() > end)
+        throw new Error(`PostgreSQL did not start within ${RESTART_MS / 1_000} s: see ${cluster.logFile}`);
     }
   };
   let running = await start();

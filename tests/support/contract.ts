@@ -146,7 +146,8 @@ export const securedOperations = operations.filter(({ security }) => security.le
 /** One operation by its name. */
 export function operationOf(operationId: string): ContractOperation {
   const operation = operations.find((candidate) => candidate.operationId === operationId);
-  if (!operation) throw new Error(`The contract has no operation ${operationId}`);
+  if (!operation)
+    throw new Error(`The contract has no operation ${operationId}: correct the name, or run "make generate"`);
   return operation;
 }
 
@@ -184,7 +185,10 @@ export function exampleBody(
 ): Readonly<Record<string, unknown>> {
   const examples = requestBody?.content['application/json']?.examples ?? {};
   const example = name === undefined ? Object.values(examples)[0] : examples[name];
-  if (!example) throw new Error(`${operationId} has no example ${name} of its request`);
+  if (!example)
+    throw new Error(
+      `${operationId} has no example ${name ?? 'at all'} of a JSON body: correct the name, or openapi/examples`,
+    );
   return example.value as Record<string, unknown>;
 }
 

@@ -21,7 +21,7 @@ export async function refusalOf(attempt: Promise<unknown>): Promise<Problem> {
     (error: unknown) => error,
   );
   if (outcome instanceof Problem) return outcome;
-  throw new Error(`Not refused by a Problem: ${String(outcome)}`);
+  throw new Error(`Expected the attempt to reject with a Problem; its outcome: ${String(outcome)}`);
 }
 
 /** The code of {@link refusalOf}. */

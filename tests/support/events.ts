@@ -21,7 +21,7 @@ export async function feedPage(
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
   const { status, body } = await call(server, `GET /events?${given.toString()}`, { token });
-  if (status !== 200) throw new Error(`no events: ${status} ${body?.code}`);
+  if (status !== 200) throw new Error(`GET /events answered ${status} ${body?.code}, not 200`);
   return body;
 }
 
@@ -40,7 +40,9 @@ export async function eventsUpTo(
     [cursor, more] = [page.next_cursor, page.has_more];
   }
   if (events.filter((event) => event.type === type).length >= times) return events;
-  throw new Error(`no ${times} ${type} among ${events.map((event) => event.type).join(', ')}`);
+  throw new Error(
+    `The feed has fewer than ${times} ${type}. Its events: ${events.map((event) => event.type).join(', ')}`,
+  );
 }
 
 /** Records `order.paid` events for tests of the feed, which ignore their data. */

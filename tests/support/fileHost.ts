@@ -70,7 +70,8 @@ export async function startFileHost(options: { readonly tls?: boolean } = {}): P
 
 /** The port of a server that listens on TCP. */
 export function portOf(address: AddressInfo | string | null): number {
-  if (address === null || typeof address === 'string') throw new Error('The server does not listen on TCP');
+  if (address === null || typeof address === 'string')
+    throw new Error('The server has no TCP port: await its listen() on a port first');
   return address.port;
 }
 

@@ -83,7 +83,8 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
       await domain.db.close();
       await database?.drop();
       await rm(dataDir, { recursive: true, force: true });
-      if (faults.length > 0) throw new Error(`Answers broke the contract: ${[...new Set(faults)].join('; ')}`);
+      if (faults.length > 0)
+        throw new Error(`Answers broke the contract; correct the code or openapi/: ${[...new Set(faults)].join('; ')}`);
     },
   };
 }

@@ -17,7 +17,7 @@ export async function untilBlocked({ domain }: Owner, sessions = 1, isDone = () 
     if (waiting.length + onWorkers.length >= sessions) return;
     await delay(5);
   }
-  if (!isDone()) throw new Error(`fewer than ${sessions} sessions wait for a lock`);
+  if (!isDone()) throw new Error(`Fewer than ${sessions} sessions waited for a lock within 20 s: see pg_stat_activity`);
 }
 
 /**
@@ -43,7 +43,8 @@ export async function inTurn<const Works extends readonly (() => Promise<unknown
         working.catch(() => undefined);
         waiting.push(working);
         await untilBlocked(owner, waiting.length, () => isDone);
-        if (isDone) throw new Error('the work did not wait for the lock');
+        if (isDone)
+          throw new Error('A work ended or failed while the lock was held: pass a lock that every work needs');
       }
       await meanwhile(holder, waiting);
     },

@@ -38,7 +38,10 @@ export async function expectProvoked(
 ): Promise<void> {
   const { operationId, status, name, example } = failure;
   const provoke = provocations[`${operationId} ${name}`] ?? provocations[name];
-  if (!provoke) throw new Error(`no provocation makes ${operationId} answer with ${name}: add one`);
+  if (!provoke)
+    throw new Error(
+      `no provocation makes ${operationId} answer with ${name}: add one to tests/contract/exampleErrors.test.ts`,
+    );
   const answer = await provoke(operationOf(operationId));
   expect({ text: answer.text, status: answer.status }).toMatchObject({ status });
   const { error } = example;

@@ -42,7 +42,10 @@ export async function openConnection({ baseUrl }: Pick<Harness, 'baseUrl'>, meth
       for (;;) {
         const [first] = answers();
         if (first?.complete) return first;
-        if (socket.closed) throw new Error(`closed after ${Buffer.concat(chunks).toString('latin1')}`);
+        if (socket.closed)
+          throw new Error(
+            `The connection closed before a complete response. Received: ${Buffer.concat(chunks).toString('latin1')}`,
+          );
         await Promise.race([new Promise((resolve) => socket.once('data', resolve)), ended]);
       }
     },
@@ -77,7 +80,10 @@ export async function rawCall(harness: Pick<Harness, 'baseUrl'>, request: RawReq
   const connection = await openConnection(harness, request.method);
   connection.socket.write(requestBytes({ ...request, headers: [...(request.headers ?? []), ['Connection', 'close']] }));
   const [first, ...others] = await connection.closed();
-  if (!first?.complete || others.length > 0) throw new Error(`${request.target} got no complete answer, or several`);
+  if (!first?.complete || others.length > 0)
+    throw new Error(
+      `${request.target ?? '/'} got no complete response, or several: use openConnection() to read these`,
+    );
   return first;
 }
 

@@ -53,7 +53,7 @@ export async function startReceiver(
       new Promise((resolve, reject) => {
         const giveUp = setTimeout(() => {
           waiting.delete(look);
-          reject(new Error(`${at(path).length} of ${count} have arrived at ${path}`));
+          reject(new Error(`Only ${at(path).length} of ${count} webhooks arrived at ${path} within 20 s`));
         }, 20_000);
         const look = (): void => {
           if (at(path).length < count) return;

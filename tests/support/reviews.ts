@@ -59,7 +59,7 @@ async function act(
   json: object,
 ): Promise<Encounter> {
   const { status, body } = await call(harness, `POST /encounters/${encounter_id}/${action}`, { token, json });
-  if (status !== 200) throw new Error(`${action} failed: ${status} ${body?.code}`);
+  if (status !== 200) throw new Error(`POST …/${action} answered ${status}, not 200: ${JSON.stringify(body)}`);
   return body;
 }
 

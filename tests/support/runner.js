@@ -84,7 +84,7 @@ class Worker {
 
   async #end(signal) {
     const [code, name] = await once(this.process, 'exit', { signal });
-    throw new Error(`The file ended its process (${name ?? code}).`);
+    throw new Error(`The test file ended its process (${name ?? code}): look for process.exit or too little memory.`);
   }
 
   async #limit(signal) {
@@ -93,8 +93,12 @@ class Worker {
     for await (const _ of setInterval(CHECK_MS, undefined, { signal })) {
       const now = { at: Date.now(), ticks: this.#ticks() };
       if (now.ticks >= busy.ticks + QUIET_TICKS) busy = now;
-      if (now.at >= busy.at + QUIET_MS) throw new Error(`The file has done nothing for ${QUIET_MS / 1_000} seconds.`);
-      if (now.at >= begun + LIMIT_MS) throw new Error(`The file has run for ${LIMIT_MS / 60_000} minutes.`);
+      if (now.at >= busy.at + QUIET_MS)
+        throw new Error(`The test file used almost no CPU for ${QUIET_MS / 1_000} seconds: find what it waits for.`);
+      if (now.at >= begun + LIMIT_MS)
+        throw new Error(
+          `The test file ran for more than ${LIMIT_MS / 60_000} minutes: split it, or find its endless loop.`,
+        );
     }
   }
 

@@ -49,7 +49,7 @@ export async function startS3Server(): Promise<S3Server> {
   const [line]: unknown[] = await Promise.race([
     once(createInterface(server.stdout), 'line'),
     once(server, 'exit').then(([status]) => {
-      throw new Error(`The S3 server ended with status ${String(status)}`);
+      throw new Error(`The S3 server ended with status ${String(status)} before it listened: its error is above`);
     }),
   ]);
   const port = Number(/^listening (\d+)$/.exec(String(line))?.[1]);

@@ -36,7 +36,9 @@ export async function openTerminal(command: readonly string[], cwd: string): Pro
     await send(`${text}${report}; tmux -L ${name} wait-for -S block-${blocks}`);
     await tmux('send-keys', '-t', name, 'Enter');
     await tmux('wait-for', `block-${blocks}`).catch(async () => {
-      throw new Error(`the shell is stuck:\n${await shown()}`);
+      throw new Error(
+        `The shell ended, or a block took longer than ${TIMEOUT_MS / 1_000} s. The terminal shows:\n${await shown()}`,
+      );
     });
     const [, code] = new RegExp(`^block ${blocks} ended with (\\d+)$`, 'm').exec(await shown()) ?? [];
     return Number(code);

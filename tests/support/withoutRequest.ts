@@ -14,7 +14,7 @@ export const withoutRequest = {
     possibleDuplicateIds: [],
     isCommitted: false,
     rowOf: () => {
-      throw new Error('nothing is audited without a request');
+      throw new Error('withoutRequest has no audit row: send this operation as a request to a harness');
     },
   },
   withoutSlot: <T>(work: () => Promise<T>) => work(),

@@ -135,7 +135,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     return { before, after: await count() };
   }
 
-  it('restores every row, except those of a patient that was erased later', () => {
+  it('restores every row, except counters and the rows of a patient that was erased later', () => {
     const counters = ['public.event_counter', 'public.webhook_cursor', 'public.audit_counter'];
     const changed = [...counters, 'public.audit_event'];
     const rowsIn = (tables: Map<string, string[]>) =>
@@ -268,7 +268,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     },
   );
 
-  it('is refused with a wrong or missing passphrase before anything is restored', async () => {
+  it('is not restored with keys when the passphrase is wrong or missing', async () => {
     const restore = async (passphrase: string) => {
       const environment = { ...environmentOf('ces', 'source'), BACKUP_PASSPHRASE: passphrase };
       return (await runProgram(environment, 'restore', '--from', folder(BACKUP), '--with-keys')).stderr;

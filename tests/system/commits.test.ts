@@ -71,7 +71,7 @@ describe('a reset of the connection at COMMIT', () => {
   ] as const;
 
   it.each(transactions.flatMap((transaction) => cuts.map((cut) => ({ ...transaction, ...cut }))))(
-    '$operation with the COMMIT $when answers 503, audits the outcome as unknown, and takes effect once',
+    '$operation with the COMMIT $when answers 503, audits the outcome as unknown, and has taken effect once after a retry',
     async ({ target, json, count, when, committed }) => {
       const before = await count();
       const request = { target: target(), json: json(), key: randomUUID() };

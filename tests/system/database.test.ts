@@ -141,7 +141,7 @@ describe('an error', () => {
 });
 
 describe('a database that fails', () => {
-  it('answers dependency_unavailable when a statement exceeds its timeout, and serves the next statement', async () => {
+  it('counts as unavailable when a statement exceeds its timeout, and serves the next statement', async () => {
     const start = Date.now();
     expect(isUnavailable(await failure(db.prisma.$queryRaw`SELECT 1 FROM pg_sleep(20)`))).toBe(true);
     expect(Date.now() - start).toBeLessThan(5_000);
@@ -151,7 +151,7 @@ describe('a database that fails', () => {
     expect(await db.prisma.tenant.count()).toBe(1);
   });
 
-  it('answers dependency_unavailable when it terminates the session of a query or transaction, and serves the next query', async () => {
+  it('counts as unavailable when it terminates the session of a query or transaction, and serves the next query', async () => {
     expect(isUnavailable(await failure(db.prisma.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())`))).toBe(true);
     expect(await db.prisma.tenant.count()).toBe(1);
     const cut = db.prisma.$transaction(async (tx) => {
@@ -163,7 +163,7 @@ describe('a database that fails', () => {
     expect(await db.prisma.tenant.count()).toBe(1);
   });
 
-  it('answers dependency_unavailable to a transaction in a read-only session, and gives the next transaction a new session', async () => {
+  it('counts as unavailable for a transaction in a read-only session, and gives the next transaction a new session', async () => {
     const write = () =>
       db.transaction(async (tx) => ({
         result: await tx.of('a').run`UPDATE tenant SET name = name WHERE id = ${'a'}`,
@@ -194,7 +194,7 @@ describe('a database that fails', () => {
     await other.close();
   });
 
-  it('is distinguished from internal errors, which are not dependency_unavailable', async () => {
+  it('is distinguished from internal errors, which do not count as unavailable', async () => {
     const ours = [
       new Error('x'),
       new TypeError('y'),

@@ -60,7 +60,7 @@ it.each([
   ['INSERT', 'audit_seal'],
   ['UPDATE', 'client'],
   ['DELETE', 'event'],
-])('a migration grants a missing %s on %s again', async (right, table) => {
+])('grantServiceRights grants a missing %s on %s again', async (right, table) => {
   const { url, serviceUrl } = await opened(createTestDatabase);
   await rowsOf(url, `REVOKE ${right} ON ${table} FROM ces_test_service`);
   await grantServiceRights(url, serviceUrl);

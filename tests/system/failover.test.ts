@@ -41,7 +41,7 @@ suite('a primary with a synchronous standby', () => {
     await db.close();
   });
 
-  it('a commit whose wait for the standby is cancelled has an unknown outcome, and takes effect once the standby has it', async () => {
+  it('a commit whose wait for the standby is cancelled has an unknown outcome, and its change persists', async () => {
     const impatient = openDatabase(url, { timeoutMs: 20_000 });
     const insert = () =>
       impatient.transaction(async ({ everyTenant }) => ({

@@ -20,7 +20,7 @@ async function steps(): Promise<string> {
 }
 
 (hasDebianPostgres() ? it : it.skip)(
-  "the handbook's commands, run unchanged, set up a database on which a server starts as its own role",
+  "the handbook's commands for roles and keys set up a database on which a server starts as its own role",
   async () => {
     const { port, superuser, remove } = await startDebianPostgres();
     try {

@@ -206,7 +206,7 @@ describe('the purge of events', () => {
     expect(await eventsOf(partner)).toEqual({ 'patient.created': 1, 'order.paid': 2 });
   });
 
-  it('deletes no events after the process begins to shut down', async () => {
+  it('deletes no events if the process is already shutting down', async () => {
     const partner = await newPartner(harness);
     await writeOld(partner, 1);
     await expect(purgeEvents({ ...harness.domain, signal: AbortSignal.abort() })).rejects.toThrow();

@@ -56,7 +56,7 @@ it('the metrics page counts requests, events and connections', () => {
   expect(promtool(['check', 'rules', alerts])).toBe('');
 });
 
-it('dashboard, alert rules and runbooks name only existing metrics, and the dashboard shows every metric of the service', () => {
+it('dashboard, alert rules and runbooks name only existing metrics of a server, and the dashboard shows every metric of the service', () => {
   const known = [...pages[1].matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
     type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
   );

@@ -150,7 +150,7 @@ describe('while every database connection is in use', () => {
     await pool.close();
   }
 
-  it('a request gets 503 within its time limit, and the next one succeeds after a connection is free', () =>
+  it('a request gets 503, /readyz answers 200, and the next request succeeds after a connection is free', () =>
     withPool(1, 1_000, async ({ prisma }) => {
       const hold = async (transaction: Pick<typeof prisma, '$queryRaw'>): Promise<void> => {
         await transaction.$queryRaw`SELECT 1`;
@@ -172,7 +172,7 @@ describe('while every database connection is in use', () => {
 });
 
 describe('an upload', () => {
-  it('is the only operation to answer 503 while the object store is broken, stores no row or file, and recovers', async () => {
+  it('answers 503 while the object store is broken, unlike getPatient and /readyz, stores no row or file, and recovers', async () => {
     const folder = join(harness.dataDir, 'documents');
     files.serve('/a.pdf', { content: sampleFiles.pdf });
     const before = await stored();

@@ -40,7 +40,7 @@ import { newCredentials } from './servers.js';
       'SET TimeZone = UTC',
       /lack plan_cache_mode, lock_timeout, statement_timeout, .* connect_query='SET/,
     ],
-  ])('a server refuses to start on a pooler that begins its sessions with %s', async (_which, query, message) => {
+  ])('checkPooler refuses a pooler that begins its sessions with %s', async (_which, query, message) => {
     const pooler = await startPgBouncer(adminUrl(), query);
     db = openDatabase(throughPooler(database.url, pooler.port), { isPooled: true });
     await expect(checkPooler(db)).rejects.toThrow(message);

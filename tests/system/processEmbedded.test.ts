@@ -81,7 +81,7 @@ describe('the first start without configuration', () => {
     });
   });
 
-  it('is ready only when these credentials exist', () => {
+  it('is ready only when the demo credentials exist', () => {
     expect(filesWhenReady).toContain('demo-credentials.json');
   });
 
@@ -115,7 +115,7 @@ describe('the first start without configuration', () => {
     await close();
   });
 
-  it('gives each demo client every permission of a partner, for its own tenant only', async () => {
+  it('lets a demo client call operations of a partner, for its own tenant only', async () => {
     const [own, other] = [await tokenOf(0), await tokenOf(1)];
     const get = async (target: string, token = own): Promise<number> =>
       (await call({ baseUrl }, `GET ${target}`, { token })).status;

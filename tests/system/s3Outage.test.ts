@@ -36,7 +36,7 @@ describe('the S3 store without a working server', () => {
   ];
 
   it.each(faults)(
-    'answers dependency_unavailable within its time limit when the server %s',
+    'rejects with dependency_unavailable and leaves its spool empty when the server %s',
     async (_fault, listener) => {
       const { server, origin } = await serve((request, response) => {
         listener(request, response);
@@ -55,7 +55,7 @@ describe('the S3 store without a working server', () => {
     },
   );
 
-  it('answers dependency_unavailable when the server switches protocols and then is silent', async () => {
+  it('rejects with dependency_unavailable when the server switches protocols and then is silent', async () => {
     const answer = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n';
     const server = await startRawServer(answer, false);
     const store = await open(`http://${server.host}`, { timeout: 300 });
@@ -83,7 +83,7 @@ describe('the S3 store without a working server', () => {
     expect(await codeOf(store.remove('a/b.pdf'))).toBe('dependency_unavailable');
   });
 
-  it('never writes a signed URL or the secret into an error', async () => {
+  it('writes neither a signed URL nor the secret into the error of a refused connection', async () => {
     const store = await open('http://127.0.0.1:1');
     const error: unknown = await store.check().catch((reason: unknown) => reason);
     const text = error instanceof Problem ? JSON.stringify([error, error.stack, error.cause, String(error.cause)]) : '';

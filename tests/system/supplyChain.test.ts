@@ -46,7 +46,7 @@ describe('the bill of materials', () => {
     expect(await listed()).toEqual([...licensesOf(await readLockFile()).keys()].sort());
   });
 
-  it('lists for the container image exactly its packages, without development tools and optional packages', async () => {
+  it('lists express and pg for the container image, but neither development tools nor the optional OpenTelemetry SDK', async () => {
     const names = (await listed('--omit=optional')).map((name) => name.replace(/@[^@]+$/, ''));
     expect(names).toEqual(expect.arrayContaining(['express', 'pg', 'semver', 'undici-types']));
     expect(names.filter((name) => /^(prisma|react|jest|typescript|@opentelemetry\/sdk-node)$/.test(name))).toEqual([]);
@@ -77,7 +77,7 @@ describe('the check of signatures', () => {
     expect(await check({ error })).toMatchObject({ code: 0, stderr });
   });
 
-  it('fails for any other error of npm', async () => {
+  it('fails for another error of npm', async () => {
     expect(await check({ error: { code: 'EAUDIT', summary: 'broken' } })).toMatchObject({ code: 1 });
   });
 });

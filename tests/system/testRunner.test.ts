@@ -38,8 +38,8 @@ const files = {
         resolve({ code: error?.code, output }),
       );
     });
-    expect(output).toContain('The file has done nothing for 5 seconds.');
-    expect(output).toContain('The file ended its process (3).');
+    expect(output).toContain('The test file used almost no CPU for 5 seconds');
+    expect(output).toContain('The test file ended its process (3)');
     expect(output).toContain('broken while it loads');
     expect(output).toMatch(/^Test Suites: 3 failed, 2 passed, 5 total\nTests: +2 passed, 2 total$/m);
     expect(code).toBe(1);
