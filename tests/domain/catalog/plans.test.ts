@@ -122,7 +122,7 @@ it('listClinics and listProducts read their table in the order of an index', () 
     for (const scan of page?.read ?? []) expect(bounded).toContain(scan.index);
   }));
 
-it('the service runs its statements with generic plans, as these tests do', async () => {
+it('the service runs its statements with generic plans', async () => {
   const [session] = await crowded.domain.db.prisma.$queryRaw<object[]>`SHOW plan_cache_mode`;
   expect(session).toEqual({ plan_cache_mode: 'force_generic_plan' });
 });

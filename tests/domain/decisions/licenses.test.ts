@@ -2,7 +2,7 @@ import { catalog, deny } from './approved.js';
 import { Life } from './life.js';
 import { codeOf, problemOf, provider } from './world.js';
 
-describe('where licenses are required', () => {
+describe('licenses:', () => {
   const asked = { state: 'TX', number: '4711', asynchronousAllowed: true, expiresOn: '2026-11-20' };
   const registered = (license: object = {}, changes: object = {}) => {
     return { isLicenseRequired: true, provider: { ...provider, licenses: [{ ...asked, ...license }], ...changes } };
@@ -23,7 +23,7 @@ describe('where licenses are required', () => {
     ['licensed for live visits only, in a live visit', everything, registered({ asynchronousAllowed: false }), live],
     ['who is deactivated', [], registered({}, { isActive: false }), {}],
     ['who is unknown', [], unknown, {}],
-    ['who is unknown, of a tenant without that requirement', everything, { ...unknown, isLicenseRequired: false }, {}],
+    ['who is unknown, where no license is required', everything, { ...unknown, isLicenseRequired: false }, {}],
   ])('a provider %s may do exactly %j of claim, review, addendum and revoke', (_who, expected, registry, body) => {
     const visit =
       body === live ? { visit: { startedAt: '2026-11-20T16:00:00Z', endedAt: '2026-11-20T16:00:00Z' } } : {};
@@ -53,7 +53,7 @@ describe('where licenses are required', () => {
     expect(problemOf(() => life.claim(0))?.message).toContain('No US state is known');
   });
 
-  it('a claim and an approval need a license in the state where the patient is by then', () => {
+  it('a claim and an approval need a license, if the tenant requires one, in the state where the patient is by then', () => {
     const life = new Life(catalog);
     life.provider = registered();
     const index = life.request(['botox']);

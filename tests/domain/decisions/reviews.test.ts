@@ -153,7 +153,7 @@ describe('an approval, but no denial, is refused', () => {
     ['patient_inactive', 'for an inactive patient', (life) => patient(life, { accountIsActive: false })],
     [
       'provider_not_licensed',
-      'without a license',
+      'if the provider is unknown',
       (life) => void (life.provider = { ...life.provider, provider: null }),
     ],
   ])('with %s %s', (code, _when, change) => {

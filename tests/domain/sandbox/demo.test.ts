@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('createDemo creates two sandbox tenants with credentials; a second run creates none and keeps the catalog of the first', async () => {
+it('createDemo creates two sandbox tenants with credentials; a second run creates none and keeps the catalog of the tenant demo', async () => {
   const context = { db, now: () => new Date(), newId: () => v7(), randomBytes: (size: number) => randomBytes(size) };
   const created = await createDemo(context, store);
   expect(created.map(({ name }) => name)).toEqual(['demo', 'Harbor Wellness']);

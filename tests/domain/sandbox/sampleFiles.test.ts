@@ -43,7 +43,7 @@ describe('uploadPatientDocument in a sandbox', () => {
     expectProblem(await upload(url, more), 400, code);
   });
 
-  it('fetches from other hosts by the usual rules', async () => {
+  it('fetches from another host if it is allowed, and refuses 127.0.0.1 with a hint at the examples’ host', async () => {
     const headers = { 'Content-Type': 'application/pdf' };
     expect((await upload(host.serve('/own.pdf', { content: sampleFiles.pdf, headers }))).status).toBe(200);
     const forbidden = await upload('https://127.0.0.1/own.pdf');

@@ -76,7 +76,7 @@ it('createPatient that waits for a reset uses the new clock, and creates a patie
   expect(Date.parse(second.body.createdAt)).toBeGreaterThanOrEqual(harness.clock.now.getTime() + clockOffsetMs);
 });
 
-it('uploadPatientDocument answers 401 and keeps no file if a reset removes the patient during the download', async () => {
+it('uploadPatientDocument answers 401 and keeps no row of a document if a reset removes the patient during the download', async () => {
   const patientId = await newPatient(harness, partner);
   const url = host.serve('/slow.pdf', (_request, response) => {
     void reset(harness, partner).then(() => response.end(sampleFiles.pdf));
