@@ -62,7 +62,7 @@ const cases: Case[] = [
     ['an offset as time zone', { timezone: '+05:30' }, '/timezone', /IANA/, '"+05:30"'],
   ]),
   ...ofPart('/clinics/0/locations', withLocations, [
-    ['no primary location', [location({ isPrimary: false })], '', onePrimary, '['],
+    ['a clinic without a primary location', [location({ isPrimary: false })], '', onePrimary, '['],
     ['two primary locations', [location(), location({ name: 'B' })], '', onePrimary, '['],
     ['two locations of one name', locationTwice, '/1', sameAs('location', '/clinics/0/locations/0'), '{'],
   ]),

@@ -12,7 +12,7 @@ it.each(deaSchedules)('catalog import makes a drug of $code synchronousOnly whil
 });
 
 it.each([
-  ['no refill of C-II', { deaScheduleId: second, refills: 0, daysSupply: 200 }],
+  ['a drug of C-II with 0 refills', { deaScheduleId: second, refills: 0, daysSupply: 200 }],
   ['five refills of C-III for 180 days', { deaScheduleId: third, refills: 5, daysSupply: 36 }],
   ['two refills of C-IV for 180 days', { deaScheduleId: fourth, refills: 2, daysSupply: 90 }],
   ['twelve refills of C-V', { deaScheduleId: fifth, refills: 12, daysSupply: 30 }],

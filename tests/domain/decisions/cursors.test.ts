@@ -43,13 +43,13 @@ describe('the cursor of a feed', () => {
   it.each([
     ['with bytes that are not text', encode('\xff', 'latin1')],
     ['without a number', encode('lakeside')],
-    ['with a word', encode('lakeside x')],
+    ['with a word instead of a number', encode('lakeside x')],
     ['with a negative number', encode('lakeside -1')],
     ['with too many digits', encode(`lakeside ${'9'.repeat(19)}`)],
-    ['of listEncounters', listCursor(100_124n, time)],
+    ['as that of listEncounters', listCursor(100_124n, time)],
     ['without a tenant', encode(' 0')],
-    ['of another tenant', cursorOf('harbor', 0)],
-    ['of another feed of the tenant', cursorOf('lakeside/audit', 0)],
+    ['as that of another tenant', cursorOf('harbor', 0)],
+    ['as that of another feed of the tenant', cursorOf('lakeside/audit', 0)],
   ])('is refused %s', (_what, cursor) => {
     expect(refusalOf(() => positionOf(cursor, 'lakeside'))).toEqual(invalid);
   });

@@ -47,7 +47,7 @@ describe('the status of an approval', () => {
   });
 
   it.each(['pending_review', 'denied', 'cancelled', 'expired', 'superseded', 'revoked'] as const)(
-    'stays %s',
+    'that is %s does not change with time',
     (status) => {
       expect(statusAt({ status, validUntil: null }, at('2999-01-01'))).toBe(status);
     },

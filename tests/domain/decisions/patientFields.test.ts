@@ -81,19 +81,17 @@ describe('a dialing code in createPatient', () => {
 describe('the date of birth in createPatient', () => {
   // The earliest time zone, UTC+14, begins its day ten hours after the UTC day before began.
   it.each([
-    ['2026-11-20T09:59:59.999Z', '2026-11-20', undefined],
-    ['2026-11-20T09:59:59.999Z', '2026-11-21', 'range'],
-    ['2026-11-20T10:00:00.000Z', '2026-11-21', undefined],
-    ['2026-11-20T10:00:00.000Z', '2026-11-22', 'range'],
-    ['2026-11-20T23:59:59.999Z', '2026-11-21', undefined],
-    ['2026-12-31T10:00:00.000Z', '2027-01-01', undefined],
-    ['2026-12-31T09:59:59.999Z', '2027-01-01', 'range'],
-  ])(
-    'must not be later than today in the time zone furthest ahead: at %s, %s has the error %s (undefined: none)',
-    (now, date, code) => {
-      expect(problemOf(() => birthDate(date, new Date(now)))?.errors[0]?.code).toBe(code);
-    },
-  );
+    ['2026-11-20T09:59:59.999Z', '2026-11-20', 'no error'],
+    ['2026-11-20T09:59:59.999Z', '2026-11-21', 'the error range'],
+    ['2026-11-20T10:00:00.000Z', '2026-11-21', 'no error'],
+    ['2026-11-20T10:00:00.000Z', '2026-11-22', 'the error range'],
+    ['2026-11-20T23:59:59.999Z', '2026-11-21', 'no error'],
+    ['2026-12-31T10:00:00.000Z', '2027-01-01', 'no error'],
+    ['2026-12-31T09:59:59.999Z', '2027-01-01', 'the error range'],
+  ])('must not be later than today in the time zone furthest ahead: at %s, %s has %s', (now, date, code) => {
+    const fault = problemOf(() => birthDate(date, new Date(now)))?.errors[0];
+    expect(fault ? `the error ${fault.code}` : 'no error').toBe(code);
+  });
 
   it.each(['1899-12-31', '1000-01-01', '0000-01-01', '2026-11-22', '2027-11-20', '9999-12-31'])(
     'is rejected with range, and not repeated: %s',

@@ -28,7 +28,7 @@ const denied = async (patientId: string, changes = {}): Promise<Body> =>
   reviewed(harness, partner, await newEncounter(harness, partner, { patientId, ...changes }), deny);
 const idsOf = ({ possibleDuplicates }: Body): string[] => possibleDuplicates.map(({ user_id }: Body) => user_id);
 
-it('getChart shows patients with the same birth date and last name or phone number, and their denials', async () => {
+it('getChart shows patients with the same birth date and the same last name or phone number, and their denials', async () => {
   const same = person('O’Neill');
   const patientId = await newPatient(harness, partner, same);
   const both = await newPatient(harness, partner, { ...same, firstName: 'Jan' });

@@ -86,7 +86,7 @@ it.each([
   },
 );
 
-it('createEncounter, submitReview of five items, recordPayment and recordFulfilment take 4, 5, 3 and 3 round trips', async () => {
+it('createEncounter, submitReview of five items, recordPayment and recordFulfilment take 4, 5, 3 and 3 round trips in a sandbox', async () => {
   const treatmentIds = await Promise.all(Array.from({ length: 5 }, () => newProduct(harness, sandbox)));
   const body = { ...(await encounterBody(harness, sandbox)), treatmentIds, shipTo };
   const { token } = sandbox;
