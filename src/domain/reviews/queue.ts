@@ -5,9 +5,9 @@ import { selectShown, shownEncounter, type ShownEncounter, type ShownRow } from 
 import type { ListPage } from '../transactions/listCursor.js';
 
 /**
- * The head of the queue, in the order of R-47, for the caller's clinics and optionally for one clinic, review
- * state (R-107) or type of review. Includes encounters that cannot be claimed yet; excludes expired ones. Indexes have
- * the queue's order, so the cost does not grow with the queue.
+ * The head of the queue, in the order of R-47, for the caller's clinics and optionally for one clinic, review state
+ * (R-107) or type of review. Includes encounters that cannot be claimed yet; excludes expired ones. Indexes have the
+ * order of the queue and of a state's queue; the other filters apply while the index is read.
  */
 export async function listReviewQueue(
   context: Context,
