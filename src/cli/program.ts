@@ -121,5 +121,8 @@ function textOf(error: unknown): string {
     return `The database does not answer: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;
   // The problem's own text is for callers of the API.
   if (error instanceof Problem && error.cause !== undefined) return lastLine(error.cause);
+  if (error instanceof Problem && error.code.endsWith('_not_found')) {
+    return 'The tenant has no such record. Check the id or number, and --tenant.';
+  }
   return error instanceof Error && error.name === 'Error' ? error.message : lastLine(error);
 }

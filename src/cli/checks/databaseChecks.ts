@@ -178,7 +178,7 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     if (server.isEncrypted) return ok('Connections to the database use TLS.');
     if (isLocal('DATABASE_URL', url)) return ok('The database is on this machine.');
     const message = 'Health data goes to another machine in plain text.';
-    return warning(message, `Set sslmode=verify-full in DATABASE_URL (${HANDBOOK}).`);
+    return warning(message, `Set sslmode=verify-full in DATABASE_URL or DATABASE_DIRECT_URL (${HANDBOOK}).`);
   },
   connections(server, { config, servers }) {
     const needed = (config.databasePoolSize + OTHER_CONNECTIONS) * servers;
