@@ -109,6 +109,17 @@ describe('simulateEncounter 200', () => {
   });
 });
 
+describe('simulateEncounter 409', () => {
+  it('refuses to revoke when no item is approved any longer, and leaves the encounter unchanged', async () => {
+    await play(completed, 'revoke');
+    const before = await stored(completed);
+    const answer = await play(completed, 'revoke');
+    expectProblem(answer, 409, 'invalid_state');
+    expect(answer.body).toMatchObject({ current_status: 'completed', detail: 'No item of the encounter is approved.' });
+    expect(await stored(completed)).toEqual(before);
+  });
+});
+
 describe('simulateEncounter 500', () => {
   it('rolls back the review when the payment cannot be written', async () => {
     const before = await stored(waiting);

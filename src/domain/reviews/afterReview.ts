@@ -1,6 +1,6 @@
 import type { GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies, Schemas } from '../../contract.js';
-import { Problem, type FieldError } from '../../problem.js';
+import { invalidState, Problem, type FieldError } from '../../problem.js';
 import { statusAt } from '../approvals/coverage.js';
 import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
 import { encounterCommand, moved, withNews } from '../encounters/command.js';
@@ -64,8 +64,8 @@ export const revokeApprovals = (
   );
 
 /**
- * @throws Problem invalid_state, also if an item is not approved; provider_not_licensed (R-107); validation_failed if
- * an item is not one of the encounter's, or is named twice
+ * @throws Problem invalid_state, also if an item is not approved or none is named; provider_not_licensed (R-107);
+ * validation_failed if an item is not one of the encounter's, or is named twice
  */
 export function decideRevocation(
   state: EncounterState & WithProvider,
@@ -76,6 +76,8 @@ export function decideRevocation(
   nextState(state.encounter.status, 'revoke', 'provider');
   requireKnownProvider(state);
   const named = namedItems(state.encounter, items);
+  // A simulation names the approved items, of which there may be none.
+  if (named.length === 0) throw invalidState(state.encounter.status, 'No item of the encounter is approved.');
   requireApproved(named, now);
   const keys = named.map(itemKey);
   const before = moved(state.encounter, 'revoke', 'provider', {}, now);
