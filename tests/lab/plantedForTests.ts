@@ -131,7 +131,7 @@ export const plantedForTests: readonly Planted[] = [
   {
     name: 'refusal that repeats an unknown name',
     where: 'http/endpoint/validation.ts',
-    break: ['PROPERTY_NAME.test(name)', 'true'],
+    break: ['&& PROPERTY_NAME.test(name)', '&& true'],
     noticedBy: 'http/privacy.test',
   },
   {
