@@ -6771,6 +6771,21 @@ export interface components {
          *         ]
          *       }
          *     }
+         * @example {
+         *       "type": "order.fulfilment_updated",
+         *       "timestamp": "2026-11-20T18:30:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100051",
+         *         "encounter_id": 100131,
+         *         "pharmacyId": "01a05c32-5e80-7000-8000-00000000f001",
+         *         "fulfilment_status": "shipped",
+         *         "treatmentIds": [
+         *           "01a05c32-5e80-7000-8000-00000000b202"
+         *         ],
+         *         "carrier": "Lone Star Couriers",
+         *         "trackingNumber": "LS123456785"
+         *       }
+         *     }
          */
         "order.fulfilment_updated": {
             /**
@@ -6792,6 +6807,10 @@ export interface components {
                 fulfilment_status: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
                 /** @description The lines whose status changed. */
                 treatmentIds: string[];
+                /** @description Present if the lines shipped. A later shipment replaces it in the order. */
+                carrier?: string | null;
+                /** @description Present if the lines shipped. A later shipment replaces it in the order. */
+                trackingNumber?: string | null;
                 reference?: components["schemas"]["EventReference"];
             };
         };

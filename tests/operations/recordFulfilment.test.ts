@@ -37,7 +37,12 @@ describe('recordFulfilment 200', () => {
     const events = await eventsAbout(harness, partner, { order_no }, 'order.fulfilment_updated');
     const treatmentIds = [before.lines[0].treatmentId];
     const about = { order_no, encounter_id: before.encounter_id, pharmacyId, treatmentIds };
-    const steps = ['accepted', 'shipped', 'delivered'].map((step) => ({ ...about, fulfilment_status: step }));
+    const details = { shipped: sent, accepted: {}, delivered: {} };
+    const steps = (['accepted', 'shipped', 'delivered'] as const).map((step) => ({
+      ...about,
+      ...details[step],
+      fulfilment_status: step,
+    }));
     expect(events.map(({ data }) => data)).toEqual(steps);
   });
 

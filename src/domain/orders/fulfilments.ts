@@ -58,6 +58,7 @@ export function decideFulfilment(state: OrderState, body: Body, at: Moment): Dec
     pharmacyId,
     fulfilment_status: status,
     treatmentIds: lines.map(({ productId }) => productId),
+    ...(status === 'shipped' && { carrier: body.carrier ?? null, trackingNumber: body.trackingNumber ?? null }),
   });
   const returned = heldIfEnded(state, changed, lines, at.now);
   return { state: returned.state, events: [event, ...statusEvents(whole, changed), ...returned.events] };
