@@ -12049,7 +12049,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["EncounterNotFound"];
-            /** @description The current status of the encounter does not allow this, its number of records has reached the limit, or the same request is still in progress */
+            /** @description The current status of the encounter does not allow this, its treatments can no longer be approved, its number of records has reached the limit, or the same request is still in progress */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];

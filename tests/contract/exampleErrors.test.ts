@@ -260,6 +260,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'submitReview patient_inactive': whileChanged(active(false), active(true), withPresentChart),
   'submitReview guardian_required': after(jane(child), withPresentChart),
   'submitReview treatment_not_permitted': whileChanged(onlyLive(true), onlyLive(false), withPresentChart),
+  'simulateEncounter treatment_not_permitted': whileChanged(onlyLive(true), onlyLive(false), withBody({})),
   'reorderTreatments treatment_not_found': withBody({ treatmentIds: [absent] }),
   'cancelOrder invalid_state': after(payEverything, withBody({})),
   'refundPayment invalid_state': after(refundEverything, withBody({})),
