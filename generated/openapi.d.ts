@@ -5012,7 +5012,7 @@ export interface components {
              * @description The time from which the encounter can be claimed. Only `listReviewQueue` shows it.
              */
             claimableFrom?: string;
-            /** @description The URL of the live visit; null unless the encounter is `in_review` and the claim named it. Only `getEncounter`, the chart and the event `encounter.visit_ready` show it. */
+            /** @description The URL of the live visit; null unless the encounter is `in_review` and the claim named it. Only `getEncounter`, the encounter's own chart and the event `encounter.visit_ready` show it; in other charts it is null. */
             visitUrl?: string | null;
             /** @description Providers' questions and the partner's answers, oldest first. Only `getEncounter` and the chart show it. */
             information?: components["schemas"]["InformationExchange"][];

@@ -17,7 +17,7 @@ import { timestamp } from './values.js';
 export function chartView(chart: Chart, links: readonly string[], now: Date): Schemas['Chart'] {
   const earlierReviews = withinBytes(chart.earlierReviews.map((review) => reviewView(review, now)));
   const endedEncounters = withinBytes(chart.endedEncounters.map((encounter) => encounterDetailsView(encounter, now)));
-  const openEncounters = withinBytes(chart.openEncounters.map((encounter) => encounterDetailsView(encounter, now)));
+  const openEncounters = withinBytes(chart.openEncounters.map((encounter) => otherEncounterView(encounter, now)));
   const isCut =
     earlierReviews.length < chart.earlierReviews.length ||
     openEncounters.length < chart.openEncounters.length ||
@@ -38,6 +38,10 @@ export function chartView(chart: Chart, links: readonly string[], now: Date): Sc
     possibleDuplicates: chart.possibleDuplicates.map(possibleDuplicateView),
   };
 }
+
+/** Another encounter of the patient. The link to its visit is for the provider that claimed it. */
+const otherEncounterView = (encounter: Chart['encounter'], now: Date): Schemas['Encounter'] =>
+  Object.assign(encounterDetailsView(encounter, now), { visitUrl: null });
 
 /** The items of other open encounters that equal one under review. */
 function duplicatesIn({ encounter, openEncounters }: Chart) {

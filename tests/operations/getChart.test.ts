@@ -85,6 +85,22 @@ describe('getChart 200', () => {
     });
   });
 
+  it('shows the visitUrl of the encounter under review, and null for one that another provider has claimed', async () => {
+    const visitUrl = 'https://visits.northwind.example/1';
+    const { patientId, encounter_id: other } = await newEncounter(harness, partner, {});
+    const { encounter_id } = await newEncounter(harness, partner, { patientId });
+    for (const [number, reviewerRef] of [
+      [other, 'another'],
+      [encounter_id, reviewer],
+    ]) {
+      const json = { reviewerRef, visitUrl };
+      await call(harness, `POST /encounters/${number}/claim`, { token: partner.token, json });
+    }
+    const { encounter, openEncounters } = (await open(encounter_id)).body;
+    expect(encounter.visitUrl).toBe(visitUrl);
+    expect(openEncounters).toMatchObject([{ encounter_id: other, reviewerRef: 'another', visitUrl: null }]);
+  });
+
   it('shows prescriptions as of the creation of the encounter, and names the treatments of earlier decisions', async () => {
     const treatmentIds = [await newProduct(harness, partner, { isRx: true })];
     treatmentIds.push(await newProduct(harness, partner, await ofProduct(treatmentIds[0])));
