@@ -1135,7 +1135,7 @@ export interface paths {
          * List received webhooks
          * @description Returns the last 100 messages to the receiver of a sandbox tenant, newest first, for partners who have no public
          *     address yet. To send events here, use the address of this operation as the `url` of an endpoint. An API client
-         *     that is limited to clinics sees the messages to its own endpoints.
+         *     that is limited to clinics or pharmacies sees the messages to its own endpoints.
          */
         get: operations["listWebhookInbox"];
         put?: never;

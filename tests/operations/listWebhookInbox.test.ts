@@ -1,5 +1,6 @@
 import { permissions } from '../../src/domain/access/permissions.js';
-import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
+import { changeApiClient } from '../../src/domain/access/apiClients.js';
+import { newClient, newClinic, newPartner, newToken, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { newEndpoint } from '../support/webhooks.js';
@@ -28,13 +29,17 @@ describe('listWebhookInbox 200', () => {
     expect((await list(await newPartner(harness, 'sandbox'))).body).toEqual({ data: [] });
   });
 
-  it('shows a client limited to clinics only messages to its own endpoints', async () => {
+  it('shows a client limited to clinics or pharmacies only messages to its own endpoints', async () => {
     const { db, newId } = harness.domain;
     const { tenantId } = partner;
     const clinicId = await newClinic(harness, partner);
     const limited = await newClient(harness, tenantId, permissions, [clinicId]);
+    const pharmacy = await newClient(harness, tenantId);
+    await changeApiClient(harness.domain, pharmacy.clientId, { pharmacies: [newId()] });
+    Object.assign(pharmacy, { token: await newToken(harness, pharmacy) });
     const url = `${harness.baseUrl}/sandbox/webhook-inbox`;
-    const made = [await newEndpoint(harness, limited, { url }), await newEndpoint(harness, partner, { url })];
+    const clients = [limited, pharmacy, partner];
+    const made = await Promise.all(clients.map((client) => newEndpoint(harness, client, { url })));
     const endpoints = made.map(({ id }) => id as string);
     const message = { tenantId, headers: {}, body: '{}', status: 204, receivedAt: harness.clock.now };
     const data = [...endpoints, newId()].map((endpointId) => ({ id: newId(), endpointId, ...message }));
@@ -42,6 +47,7 @@ describe('listWebhookInbox 200', () => {
     const seenBy = async (client: Partner): Promise<string[]> =>
       (await list(client)).body.data.map(({ endpointId: id }: { endpointId: string }) => id);
     expect(await seenBy(limited)).toEqual(endpoints.slice(0, 1));
+    expect(await seenBy(pharmacy)).toEqual(endpoints.slice(1, 2));
     expect(await seenBy(partner)).toEqual(expect.arrayContaining(endpoints));
   });
 });

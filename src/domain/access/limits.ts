@@ -37,12 +37,12 @@ export function atClinics(context: Pick<Context, 'caller'>, column: Prisma.Sql, 
   ];
 }
 
+export const isLimited = ({ allowedClinicIds, allowedPharmacyIds }: Caller): boolean =>
+  (allowedClinicIds ?? allowedPharmacyIds) !== null;
+
 /** A filter of requests: a client that is limited to clinics or pharmacies sees only its own. */
-export const ownRequests = ({
-  allowedClinicIds,
-  allowedPharmacyIds,
-  clientId,
-}: Caller): { readonly clientId?: string } => ((allowedClinicIds ?? allowedPharmacyIds) === null ? {} : { clientId });
+export const ownRequests = (caller: Caller): { readonly clientId?: string } =>
+  isLimited(caller) ? { clientId: caller.clientId } : {};
 
 export function mayUseClinic({ caller }: Pick<Context, 'caller'>, clinicId: string): boolean {
   return caller.allowedClinicIds?.includes(canonicalUuid(clinicId)) ?? true;

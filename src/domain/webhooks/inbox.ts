@@ -3,6 +3,7 @@ import type { WebhookInbox, WebhookInboxMessage } from '../../../generated/prism
 import type { Sent } from '../../adapters/webhooks/sender.js';
 import type { Caller, Context, DomainContext } from '../../context.js';
 import type { Bodies } from '../../contract.js';
+import { isLimited } from '../access/limits.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { ATTEMPT_TIMEOUT } from './retries.js';
@@ -34,16 +35,16 @@ export async function receive(
 }
 
 /**
- * Lists the messages of a sandbox's receiver, newest first; a clinic-limited client sees those to its own endpoints
- * (R-134).
+ * Lists the messages of a sandbox's receiver, newest first; a client limited to clinics or pharmacies sees those to its
+ * own endpoints (R-134).
  * @throws Problem sandbox_only
  */
 export async function listInbox(context: Context): Promise<WebhookInboxMessage[]> {
   requireSandbox(context);
   const { db, caller } = context;
-  const { tenantId, apiClientId, allowedClinicIds } = caller;
+  const { tenantId, apiClientId } = caller;
   const mine = { where: { tenantId, apiClientId }, select: { id: true } };
-  const own = allowedClinicIds && (await db.prisma.webhookEndpoint.findMany(mine));
+  const own = isLimited(caller) && (await db.prisma.webhookEndpoint.findMany(mine));
   const where = { tenantId, ...(own && { endpointId: { in: own.map(({ id }) => id) } }) };
   return db.prisma.webhookInboxMessage.findMany({ where, orderBy: { id: 'desc' }, take: INBOX_MESSAGES });
 }
