@@ -74,6 +74,16 @@ const participles: Readonly<Record<EncounterEvent, string>> = {
   amend: 'given an addendum',
 };
 
+/** The sentence about the step that makes a refused event possible; empty if there is none for this encounter. */
+function remedyOf(from: EncounterState, event: EncounterEvent): string {
+  const isOfQueue = ['claim', 'reschedule', 'revise'].includes(event);
+  const isOfReview = ['approve', 'ask'].includes(event);
+  if (from === 'pending_review' && isOfReview) return ' Claim it first.';
+  if (from === 'in_review' && isOfQueue) return ' Wait until the claim ends.';
+  const isBlocked = from === 'awaiting_information' && (isOfQueue || isOfReview);
+  return isBlocked ? ' The partner must send the information first.' : '';
+}
+
 /**
  * The status after an event. @throws Problem invalid_state if not allowed; claimed_by_other if only the claimant may
  */
@@ -82,8 +92,7 @@ export function nextState(from: EncounterState, event: EncounterEvent, actor: En
   const { [event]: transition } = transitions;
   if (transition?.by.includes(actor)) return transition.to;
   if (actor === 'provider' && transition?.by.includes('claimant')) throw new Problem('claimed_by_other');
-  const remedy = from === 'pending_review' && (event === 'approve' || event === 'ask') ? ' Claim it first.' : '';
-  throw invalidState(from, `An encounter that is ${from} cannot be ${participles[event]}.${remedy}`);
+  throw invalidState(from, `An encounter that is ${from} cannot be ${participles[event]}.${remedyOf(from, event)}`);
 }
 
 /** The columns with deadlines. `leaseExpiresAt` is not null exactly while the status is `in_review`. */
