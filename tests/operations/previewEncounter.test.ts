@@ -12,7 +12,7 @@ const preview = (json: unknown, { token }: { readonly token: string | undefined 
 const create = (json: unknown, { token } = partner) => call(harness, 'POST /encounters', { token, json });
 
 describe('previewEncounter 200', () => {
-  it('returns items, estimate and scheduledAt as createEncounter then does', async () => {
+  it('returns the items and the estimate that createEncounter then returns, and scheduledAt in UTC', async () => {
     const free = { shippingType: 'FREE_SHIPPING', shippingAmount: '25.00' } as const;
     const other = await newProduct(harness, partner, { price: '299.00', ...free });
     const treatmentIds = [await newProduct(harness, partner), other];

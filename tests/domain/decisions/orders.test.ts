@@ -226,17 +226,17 @@ describe('lines whose approval ends', () => {
     expect(holds(life)).toEqual(['revoked', 'revoked', 'revoked']);
     expect(codeOf(() => life.fulfil(0, 'accepted', ['botox']))).toBe('approval_ended');
   });
+});
 
-  it('are held if they return after the operator stopped them', () => {
-    const life = approved();
-    life.fulfil(0, 'accepted', ['botox']);
-    life.fulfil(0, 'shipped', ['botox']);
-    life.stop(0);
-    expect(holds(life)).toEqual([null, 'stopped', 'stopped']);
-    life.fulfil(0, 'exception', ['botox']);
-    expect(holds(life)).toEqual(['stopped', 'stopped', 'stopped']);
-    expect(codeOf(() => life.fulfil(0, 'shipped', ['botox']))).toBe('approval_ended');
-  });
+it('a line that the operator stops after its shipment is held once it becomes an exception', () => {
+  const life = approved();
+  life.fulfil(0, 'accepted', ['botox']);
+  life.fulfil(0, 'shipped', ['botox']);
+  life.stop(0);
+  expect(holds(life)).toEqual([null, 'stopped', 'stopped']);
+  life.fulfil(0, 'exception', ['botox']);
+  expect(holds(life)).toEqual(['stopped', 'stopped', 'stopped']);
+  expect(codeOf(() => life.fulfil(0, 'shipped', ['botox']))).toBe('approval_ended');
 });
 
 describe('a shipment', () => {
