@@ -185,7 +185,12 @@ async function insertRows(
       FROM json_populate_recordset(NULL::${name}, $1) RETURNING ${table.key} = $2 AS own`;
     const { rows } = await client
       .query<{ own: boolean }>(statement, [json, tenantId])
-      .catch((error: unknown) => refuse(`PostgreSQL refuses a row of ${name}: SQLSTATE ${String(errorCode(error))}.`));
+      .catch((error: unknown) =>
+        refuse(
+          `PostgreSQL refuses a row of ${name}, or the connection broke (code ${String(errorCode(error))}).`,
+          'Import again; if that fails, too, export the tenant again.',
+        ),
+      );
     if (!rows.every(({ own }) => own)) refuse(`A row of ${name} belongs to another tenant.`);
     counts.set(name, (counts.get(name) ?? 0) + rows.length);
   }

@@ -31,7 +31,10 @@ export const EFFECT_SECONDS = 30;
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Creates a client; its secret is returned only here. @throws Error for unknown references or a taken name */
+/**
+ * Creates a client; its secret is returned only here (R-05).
+ * @throws Error for an unknown tenant, permission or clinic, a malformed id, or a malformed or taken name
+ */
 export async function createApiClient(context: QueryContext, wanted: NewApiClient) {
   const tenant = await findTenant(context, wanted.tenant);
   const mode = tenant.mode === 'live' ? 'live' : 'sandbox';

@@ -94,10 +94,10 @@ describe('licenses:', () => {
   });
 
   it.each([
-    ['approved', 180, []],
-    ['excepted', 365, ['ketamine']],
+    ['approves', 180, []],
+    ['excepts', 365, ['ketamine']],
   ])(
-    'the approval of an item with a controlled substance that is %s ends after %d days',
+    'the approval of an item whose controlled substance the provider %s ends after %d days',
     (_what, days, exceptTreatmentIds) => {
       const rx = { refills: 0, deaScheduleId: '01a05c32-5e80-7000-8000-00000000dea2' };
       const life = new Life([...catalog, { id: 'ketamine', category: 'toxins', price: '1.00', rx }]);

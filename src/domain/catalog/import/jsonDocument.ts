@@ -50,7 +50,7 @@ function words(code: string): string {
   return code.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 }
 
-/** The indexes and names of a JSON pointer; file formats have no member whose name is a number. */
+/** The indexes and names of a JSON pointer. A name of digits is taken for an index: its place is the start of the file. */
 function pathOf(pointer: string): (string | number)[] {
   const tokens = pointer.split('/').slice(1);
   return tokens.map((token) => (/^\d+$/.test(token) ? Number(token) : token.replace(/~1/g, '/').replace(/~0/g, '~')));

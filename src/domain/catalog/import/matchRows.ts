@@ -74,7 +74,10 @@ export function matchRows<Element extends { readonly id?: string }>(
         `differs from the id ${named.id} of the stored ${kind} with this name: use that id, or leave it out`,
       );
     } else if (found && found.parent !== parent) {
-      fault(`${pointer}/id`, `is the id of a ${kind} that belongs elsewhere in this tenant's catalog`);
+      fault(
+        `${pointer}/id`,
+        `is the id of a ${kind} that belongs elsewhere in this tenant's catalog: use another id, or leave it out`,
+      );
     } else if (other !== undefined) {
       fault(pointer, `is the same ${kind} as ${other}`);
     }
