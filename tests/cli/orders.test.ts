@@ -117,9 +117,8 @@ describe('order hold', () => {
 });
 
 describe('order cancel', () => {
-  it('cancels an unpaid order, and records order.cancelled', async () => {
-    const orderNo = await newOrder();
-    const { encounter_id } = await orderOf(orderNo);
+  it('cancels an unpaid order, records order.cancelled, and audits the patient of the order', async () => {
+    const { order_no: orderNo, encounter_id, patientId } = await completedEncounter(harness, partner);
     const printed = await json('order', 'cancel', orderNo.toLowerCase(), '--tenant', partner.tenantId);
     const order = { orderStatus: 'cancelled', currency: 'USD', grandTotal: '255.00' };
     expect(printed).toEqual({ orderNo, ...order });
@@ -128,6 +127,8 @@ describe('order cancel', () => {
     const [event] = await eventsAbout(harness, partner, { order_no: orderNo }, 'order.cancelled');
     const totals = { grand_total: '255.00', balance_amt: '0.00' };
     expect(event?.data).toEqual({ order_no: orderNo, encounter_id, order_status: 'cancelled', ...totals });
+    const where = { tenantId: partner.tenantId, operationId: 'order cancel' };
+    expect(await harness.domain.db.prisma.auditEvent.findMany({ where })).toMatchObject([{ patientIds: [patientId] }]);
     const other = await newOrder();
     expect(await cancel(other)).toEqual({ code: 0, stdout: `${other} (255.00 USD) is cancelled.\n`, stderr: '' });
   });
