@@ -11,7 +11,7 @@ import type { SigningKeys } from './adapters/tokens/signingKeys.js';
 import type { Tokens } from './adapters/tokens/tokens.js';
 import type { WebhookSender } from './adapters/webhooks/sender.js';
 
-/** Data, time, ids and randomness: the only dependencies of the domain's rules and of the operator's commands. */
+/** Data, time, ids and randomness, for rules and the operator's commands. Some rules also take parts of `Services`. */
 export interface DomainContext {
   readonly db: Database;
   readonly now: () => Date;

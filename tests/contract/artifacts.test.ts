@@ -89,7 +89,7 @@ describe('the documents of the service', () => {
     return JSON.parse(stdout) as Record<string, string>[];
   }
 
-  it('is well-formed XML with the date of its last change', async () => {
+  it('is well-formed XML with an update time', async () => {
     const { text } = await call(harness, 'GET /docs/changelog.atom');
     const [feed] = await entriesOf(text);
     expect(feed?.['updated']).toMatch(/^\d{4}-\d\d-\d\dT00:00:00Z$/);

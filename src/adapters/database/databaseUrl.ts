@@ -49,6 +49,8 @@ function hostOf(variable: string, url: string): string {
   try {
     return new Client({ connectionString: url }).host;
   } catch (cause) {
-    throw new Error(`${variable} cannot be used: ${messageOf(cause)}`, { cause });
+    throw new Error(`${variable} cannot be used: ${messageOf(cause)}. Correct the URL or the files that it names.`, {
+      cause,
+    });
   }
 }

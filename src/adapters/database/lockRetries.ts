@@ -33,11 +33,12 @@ export async function withLockRetries(
     } catch (error) {
       if (!LOCKED.includes(sqlState(error) ?? '')) throw error;
       if (pauseMs === undefined) {
-        const advice = 'End the transaction that holds it (see "ces doctor"), or wait, then run the command again.';
+        const advice =
+          'End the transaction that holds it (see scripts/production/upgrade.md), or wait, then run the command again.';
         throw new Error(`it got no lock in ${pausesMs.length + 1} attempts. ${advice}`, { cause: error });
       }
     }
-    log(`waits for a lock, which "ces doctor" describes. Next attempt in ${pauseMs / 1_000} s.`);
+    log(`waits for a lock. Next attempt in ${pauseMs / 1_000} s.`);
     await delay(pauseMs);
   }
 }

@@ -37,7 +37,7 @@ export function createClamavScanner({ address, patience = 10_000 }: ClamavOption
 function judge(answer: string): void {
   if (answer === 'stream: OK\0') return;
   if (/^stream: .+ FOUND\0$/.test(answer)) throw new Problem('document_rejected');
-  throw unavailable(new Error('clamd at CLAMAV_ADDRESS answered without a verdict'));
+  throw unavailable(new Error('clamd at CLAMAV_ADDRESS answered without a verdict: see the log of clamd'));
 }
 
 /** A connection to clamd for one command. Every failure is Problem dependency_unavailable. */

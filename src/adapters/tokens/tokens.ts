@@ -1,7 +1,7 @@
 import jwt from 'jsonwebtoken';
 import type { SigningKeys } from './signingKeys.js';
 
-/** The claims of access and refresh tokens, named as in RFC 9068. Times are seconds since 1970. */
+/** The claims of access and refresh tokens: of RFC 9068, and our own. `iat` and `exp` are seconds since 1970. */
 export interface TokenClaims {
   readonly client_id: string;
   readonly tenant_id: string;

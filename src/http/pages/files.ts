@@ -38,7 +38,7 @@ export function fileRoutes(open: OpenLink): Router {
       refuse(
         response,
         statusOf(error),
-        'The file cannot be served: it is missing or unreadable, or a Range or If-… header cannot be met. Omit these headers, or obtain a new link.\n',
+        'The file cannot be served: it is missing or unreadable, or a Range or If-… header cannot be met. Omit these headers; if it fails again, report it to the operator.\n',
       );
   });
   return router;
