@@ -15,7 +15,7 @@ export function sampleFor<T>(operation: ContractOperation, values: readonly T[])
   return values.slice(turn, turn + 1);
 }
 
-/** The token endpoint has one code for all faults of a request (RFC 6749 §5.2). */
+/** The token endpoint has one code for all malformed requests (RFC 6749 §5.2). */
 export function expectRefusal({ operationId }: ContractOperation, answer: Answer, code: string | RegExp): void {
   const { status, body, text } = answer;
   expect({ text: text.slice(0, 200), status }).toEqual({ text: text.slice(0, 200), status: 400 });

@@ -110,7 +110,7 @@ const named = (name: string) => manifests.find(({ kind }) => kind === name) as M
         new (data: Manifest) => { validate(): void }
       >;
       const { [manifest.kind]: Model } = kinds;
-      if (!Model) throw new Error(`${manifest.apiVersion} has no ${manifest.kind}`);
+      if (!Model) throw new Error(`${manifest.apiVersion} has no ${manifest.kind}: correct kubernetes.yaml`);
       new Model(manifest).validate();
     },
   );

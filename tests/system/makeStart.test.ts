@@ -110,7 +110,7 @@ it('make and the programs refuse an older Node before any other step, and name i
   }
 });
 
-it('.nvmrc names a Node version that the service supports', async () => {
+it('.nvmrc names Node 20.19 or newer, as the service needs', async () => {
   const wanted = (await readFile(new URL('.nvmrc', packageRoot), 'utf8')).trim();
   expect(wanted.localeCompare('20.19', 'en', { numeric: true })).toBeGreaterThanOrEqual(0);
 });

@@ -123,7 +123,7 @@ describe('pasted into zsh', () => {
   );
 
   test(
-    "a provider's day reviews a chart that changed, asks for information, adds to the review and revokes the approval",
+    "a provider's day reviews a chart that changed, asks for information and revokes the approval",
     async () => {
       const shown = await pasted(shells.zsh, await day("## A provider's day", '## Licenses'));
       expect(shown).toMatch(/"code":"chart_changed","changed":\["medicalHistory"\]\}/);

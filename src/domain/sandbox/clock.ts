@@ -52,7 +52,7 @@ export async function setClock(context: Context, offsetSeconds: number, row: Aud
       throw fieldProblem(
         'validation_failed',
         '#/offsetSeconds',
-        'must not be less than the current offset, because the clock cannot move back',
+        'must not be less than the current offset; only a reset moves the clock back',
         'range',
       );
     }

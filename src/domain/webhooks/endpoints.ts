@@ -104,7 +104,7 @@ export async function createEndpoint(
   return { endpoint, secret: secretText(secret) };
 }
 
-/** Lists the endpoints, oldest first. Their number is limited, so there are no pages. */
+/** Lists the endpoints, oldest first. There are no pages, because each client can create only five. */
 export const listEndpoints = (context: ModelContext): Promise<Endpoint[]> => findEndpoints(context.db, ownOf(context));
 
 /** Reads an endpoint. @throws Problem webhook_endpoint_not_found */

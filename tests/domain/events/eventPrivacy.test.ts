@@ -23,7 +23,7 @@ import {
 } from '../../support/reviews.js';
 import { fulfil } from '../../support/shipments.js';
 
-/** Part of every free text that the requests send, except reference and visitUrl. */
+/** Marks the free texts of requests, except reference and visitUrl, so that a test can find them in events. */
 const MARK = 'zqx';
 const text = (rest: string): string => `${MARK} ${rest}`;
 
