@@ -31,7 +31,7 @@ export async function statesDiagram(): Promise<string> {
     .slice(guide.indexOf('\n# The life of an encounter\n'))
     .matchAll(MERMAID)
     .next();
-  if (!diagram) throw new Error('The guide has no diagram of the life of an encounter.');
+  if (!diagram) throw new Error('openapi/info.md needs a Mermaid diagram below "# The life of an encounter".');
   return svgOf(diagram)
     .replace(/<style>.*<\/style>/, '')
     .replaceAll(/ style="[^"]*"/g, '');

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import { INLINE_SCRIPT } from '../src/http/pages/docs.js';
 
-/** Separates Redoc's page from its inline scripts, so that its policy can forbid inline scripts. */
+/**
+ * Moves the modules of Redoc's page to files, so that the page's policy can forbid inline scripts. One small script stays
+ * inline: the policy allows it by its hash.
+ */
 export function separated(built: string): { readonly html: string; readonly scripts: Record<string, string> } {
   const [before = '', redoc = '', contract = '', after = '', ...others] = built.split(
     /<script type="module">\s*(?=\/\*)|(?=const __redoc_definition = )|(?<=getElementById\('redoc'\)\);)\s*<\/script>/,

@@ -154,7 +154,10 @@ function nameOf(method: string, path: string): string {
     Object.entries(operations).map(([name, named]): [string, string] => [named, `${resource}.${name}`]),
   );
   const name = new Map(names).get(request);
-  if (!name) throw new Error(`The client has no name for ${request}.`);
+  if (!name) {
+    const advice = 'Run "make generate"; if another operation has the same name, change the operationId.';
+    throw new Error(`The client has no name for ${request}. ${advice}`);
+  }
   return name;
 }
 

@@ -23,6 +23,9 @@ const { error, invalid = [], missing = [] } = JSON.parse(stdout) as Audit;
 for (const [fault, packages] of Object.entries({ invalid, missing })) {
   for (const { name, version } of packages) process.stderr.write(`${name}@${version}: ${fault} signature\n`);
 }
-if (error) process.stderr.write(`The signatures of packages were not verified: ${error.summary}\n`);
+if (error) {
+  const advice = 'Correct that, then run "make signatures" again.';
+  process.stderr.write(`The signatures of packages were not verified: ${error.summary}. ${advice}\n`);
+}
 const failed = error ? !unreachable.includes(error.code) : invalid.length + missing.length > 0;
 process.exitCode = failed ? 1 : 0;

@@ -78,7 +78,7 @@ export interface Step {
 export const readContract = async (): Promise<Contract> =>
   JSON.parse(await readFile(join(root, 'generated/dereferenced.json'), 'utf8')) as Contract;
 
-/** Reads the workflows, and inlines shared components. */
+/** Reads the workflows of openapi/arazzo.yaml, and writes them as JSON to generated/docs. */
 export async function readWorkflows(): Promise<Workflows> {
   const bundled = join(output, 'arazzo.json');
   const program = join(root, 'node_modules/.bin/redocly');

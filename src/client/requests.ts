@@ -12,7 +12,7 @@ export type Arguments<Given> =
 export type ResultOf<Operation> = Operation extends { responses: infer Responses }
   ? BodyOf<Responses[keyof Responses & (200 | 201 | 202 | 204)]>
   : never;
-// Replaces openapi-fetch's type, in which an open vocabulary would not accept every string.
+// Replaces openapi-fetch's type, in which the values of an open vocabulary are objects instead of strings.
 type BodyOf<Success> = Success extends { content: infer Content }
   ? Content extends { 'application/json': infer Json }
     ? Json

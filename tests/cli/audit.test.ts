@@ -56,7 +56,7 @@ it('audit verify reports intact chains, or exits with 1 and names the changed ro
   expect(await run('audit', 'verify')).toEqual(refusal(1, fault));
 });
 
-it('audit export prints the rows of a period and a tenant as JSON, or as AuditEvents of FHIR R4', async () => {
+it('audit export prints the rows of a tenant as JSON, or as AuditEvents of FHIR R4', async () => {
   await newPartner(harness);
   const rows = await exported('--tenant', partner.tenantId);
   expect(new Set(rows.map(({ tenantId }) => tenantId))).toEqual(new Set([partner.tenantId]));
