@@ -13,7 +13,9 @@ describe('listReferenceData 200', () => {
     await newProduct(harness, partner);
     const { data } = (await call(harness, 'GET /tenants/products', { token: partner.token })).body;
     const distinct = (entries: readonly { id: string; name: string }[]): unknown[] =>
-      [...new Map(entries.map((entry) => [entry.id, entry])).values()].toSorted((a, b) => a.name.localeCompare(b.name));
+      [...new Map(entries.map((entry) => [entry.id, entry])).values()].toSorted(
+        (a, b) => a.name.localeCompare(b.name) || a.id.localeCompare(b.id),
+      );
     const shown: [string, (product: any) => { id: string; name: string }][] = [
       ['categories', ({ category }) => ({ id: category.id, name: category.categoryName })],
       ['subcategories', ({ subcategory }) => ({ id: subcategory.id, name: subcategory.subCategoryName })],

@@ -44,7 +44,11 @@ export async function listReferenceData(
       );
     case 'pharmacies':
       return (
-        await prisma.product.groupBy({ by: ['pharmacyName', 'pharmacyId'], where, orderBy: { pharmacyName: 'asc' } })
+        await prisma.product.groupBy({
+          by: ['pharmacyName', 'pharmacyId'],
+          where,
+          orderBy: [{ pharmacyName: 'asc' }, { pharmacyId: 'asc' }],
+        })
       ).map(({ pharmacyId: id, pharmacyName: name }) => ({ id, name }));
     case 'units':
       return units;
