@@ -41,7 +41,8 @@ describe('ces', () => {
   it('colors warnings, findings, errors and wrong usage on a terminal', async () => {
     const printed: string[] = [];
     const print = (text: string): void => void printed.push(text);
-    const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/x', DATA_DIR: folder(), LOGLEVEL: 'debug' };
+    const nowhere = { DATABASE_URL: 'postgres://127.0.0.1:1/x', BASE_URL: 'http://127.0.0.1:1' };
+    const environment = { ...nowhere, DATA_DIR: folder(), LOGLEVEL: 'debug' };
     const color = (name: string, text: string): string => `<${name}>${text}</${name}>`;
     const terminal = { environment, out: print, err: print, color, screen: null };
     for (const args of [['doctor'], ['tenant', 'create']]) await runCommand(args, terminal);
