@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { endsWithin } from '../adapters/endsWithin.js';
-import { isUnavailable, sqlState } from '../adapters/database/databaseErrors.js';
+import { isUnavailable, failureOf } from '../adapters/database/databaseErrors.js';
 import { serveEndpoint, takeEndpoints, type DeliveryContext } from '../domain/webhooks/deliver.js';
 import { makeDeliveries } from '../domain/webhooks/fanOut.js';
-import { describeCauses } from '../failures.js';
 
 /** Maximum of endpoints that are served at the same time. */
 const MAX_ENDPOINTS = 200;
@@ -78,8 +77,5 @@ export function startDeliveries(context: DeliveryContext): Deliveries {
 
 function logFailure({ log }: DeliveryContext, error: unknown): void {
   const level = isUnavailable(error) ? 'warn' : 'error';
-  log[level](
-    { sqlstate: sqlState(error), causes: describeCauses(error) },
-    'webhooks could not be sent; they are retried',
-  );
+  log[level](failureOf(error), 'webhooks could not be sent; they are retried');
 }

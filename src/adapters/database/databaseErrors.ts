@@ -1,6 +1,7 @@
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils';
 import { DatabaseError } from 'pg';
 import { Prisma } from '../../../generated/prisma/client.js';
+import { describeCauses } from '../../failures.js';
 import { isRecord } from './tenantGuard.js';
 
 /** Whether an error violates this unique constraint or index, named as in the migrations. */
@@ -20,6 +21,9 @@ function violatedKey(error: unknown): string | undefined {
   if (violated?.['kind'] !== 'UniqueConstraintViolation' || !isRecord(violated['constraint'])) return undefined;
   return String(violated['constraint']['index']);
 }
+
+/** What the log shows of a failed piece of background work: no values, which may be health data. */
+export const failureOf = (error: unknown) => ({ sqlstate: sqlState(error), causes: describeCauses(error) });
 
 /** The SQLSTATE of an error; undefined if the error is not from PostgreSQL. */
 export function sqlState(error: unknown): string | undefined {

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { isUnavailable, sqlState } from '../database/databaseErrors.js';
+import { isUnavailable, failureOf } from '../database/databaseErrors.js';
 import type { Queries } from '../database/statements.js';
 import { endsWithin } from '../endsWithin.js';
-import { describeCauses } from '../../failures.js';
 import { metrics } from '../../telemetry.js';
 
 /** Periodic work. It must tolerate two runs at once and a new run after an interruption. */
@@ -38,7 +37,7 @@ export function startJobs({ db, jobs, log, pause = 5_000 }: JobOptions) {
   const running = new Map<string, Promise<void>>();
   const logFailure = (error: unknown): void => {
     const level = isUnavailable(error) ? 'warn' : 'error';
-    const reason = { sqlstate: sqlState(error), causes: describeCauses(error) };
+    const reason = failureOf(error);
     log[level](reason, 'job_run could not be read or changed; the next query tries again');
   };
   const run = async (job: ScheduledJob): Promise<void> => {
@@ -80,7 +79,7 @@ async function outcomeOf({ name, run }: ScheduledJob, signal: AbortSignal, log: 
     return 'ok';
   } catch (error) {
     const [level, outcome] = signal.aborted ? (['info', 'interrupted'] as const) : (['error', 'failed'] as const);
-    log[level]({ job: name, sqlstate: sqlState(error), causes: describeCauses(error) }, `job ${outcome}`);
+    log[level]({ job: name, ...failureOf(error) }, `job ${outcome}`);
     return outcome;
   }
 }

@@ -1,6 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { sqlState } from '../../adapters/database/databaseErrors.js';
-import { describeCauses } from '../../failures.js';
+import { failureOf } from '../../adapters/database/databaseErrors.js';
 import { identifier } from '../transactions/bulkSql.js';
 import { flush } from '../transactions/changes.js';
 import {
@@ -122,10 +121,7 @@ async function succeeds(
     local.events.push(...own.events);
     return true;
   } catch (error) {
-    log.error(
-      { tenantId, id, sqlstate: sqlState(error), causes: describeCauses(error) },
-      'a job could not process a row; its next run retries',
-    );
+    log.error({ tenantId, id, ...failureOf(error) }, 'a job could not process a row; its next run retries');
     return false;
   }
 }

@@ -1,9 +1,8 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Reads } from '../../adapters/database/database.js';
-import { isAnswer, sqlState } from '../../adapters/database/databaseErrors.js';
+import { isAnswer, failureOf } from '../../adapters/database/databaseErrors.js';
 import type { Queries, Transaction } from '../../adapters/database/statements.js';
 import type { Context, DomainContext, Services } from '../../context.js';
-import { describeCauses } from '../../failures.js';
 import { Problem } from '../../problem.js';
 import { takeKey } from './idempotency.js';
 import { unitOfWorkStatement, type UnitOfWork } from './unitOfWork.js';
@@ -94,7 +93,7 @@ export async function inTurns<Tenant extends { readonly tenantId: string }>(
       } catch (error) {
         if (!isAnswer(error)) throw error;
         failed.add(tenantId);
-        const reason = { sqlstate: sqlState(error), causes: describeCauses(error) };
+        const reason = failureOf(error);
         log.error({ tenantId, ...reason }, 'a job failed for a tenant; its next run retries');
       }
     }

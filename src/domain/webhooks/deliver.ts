@@ -1,9 +1,8 @@
 import { Prisma, type WebhookEndpoint } from '../../../generated/prisma/client.js';
-import { sqlState } from '../../adapters/database/databaseErrors.js';
+import { failureOf } from '../../adapters/database/databaseErrors.js';
 import type { Sent } from '../../adapters/webhooks/sender.js';
 import type { Services } from '../../context.js';
 import type { EventType } from '../../contract.js';
-import { describeCauses } from '../../failures.js';
 import { metrics } from '../../telemetry.js';
 import { updateRows } from '../transactions/rows.js';
 import {
@@ -87,7 +86,7 @@ export async function takeEndpoints(context: DeliveryContext, most: number): Pro
       taken.push(...(await takeOf(context, tenant, share)));
     } catch (error) {
       // Serve the other tenants: endpoints that are already leased would otherwise wait until their lease ends.
-      const reason = { sqlstate: sqlState(error), causes: describeCauses(error) };
+      const reason = failureOf(error);
       log.error({ tenantId: tenant.tenantId, ...reason }, 'webhooks could not be taken; they are retried');
     }
   }

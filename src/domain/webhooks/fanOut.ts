@@ -1,5 +1,4 @@
-import { sqlState } from '../../adapters/database/databaseErrors.js';
-import { describeCauses } from '../../failures.js';
+import { failureOf } from '../../adapters/database/databaseErrors.js';
 import { tenantInsertion } from '../transactions/bulkSql.js';
 import {
   aheadOf,
@@ -31,9 +30,8 @@ export async function makeDeliveries(context: BackgroundContext): Promise<boolea
       if (await inTransaction(local, (transaction) => deliverSome(transaction, tenantId))) hasMore = true;
     } catch (error) {
       // Continue with the next tenant: a lock or a timeout of one tenant must not delay the others.
-      const causes = describeCauses(error);
       context.log.error(
-        { tenantId, sqlstate: sqlState(error), causes },
+        { tenantId, ...failureOf(error) },
         'the webhook deliveries of new events could not be created; they are retried',
       );
     }
