@@ -12,7 +12,7 @@ export type ApiClientWithSecrets = ApiClient & { readonly secrets: readonly Secr
 /** Maximum of valid secrets of a client: a rotation needs two (R-05). */
 const ACTIVE_LIMIT = 2;
 
-/** A new secret, 32 random bytes after a prefix that names the environment (R-05), and the row with its hash. */
+/** A new secret, 32 random bytes after a prefix for the tenant's mode, and the row with its hash (R-05). */
 export function issueSecret(
   context: Pick<TransactionContext, 'newId' | 'now' | 'randomBytes'>,
   mode: 'live' | 'sandbox',
@@ -29,14 +29,14 @@ export function hashClientSecret(secret: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(secret).digest());
 }
 
-/** The secrets that are valid now, oldest first. */
+/** The secrets that are valid now. */
 export function activeSecrets(secrets: readonly SecretSummary[], now: Date): SecretSummary[] {
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
 }
 
 /**
  * Adds a secret, and ends the earlier ones after `expireOldAfter` seconds: 0, for a leaked secret, ends them at once.
- * @throws Error if three secrets would be valid
+ * @throws Error for an unknown client, or if three secrets would be valid
  */
 export async function rotateSecret(context: DomainContext, clientId: string, expireOldAfter: number) {
   return inTransaction(context, async (transaction) => {

@@ -13,7 +13,7 @@ import type { QueryContext } from '../transactions/transaction.js';
 interface NewApiClient {
   /** Id or name of the tenant. */
   readonly tenant: string;
-  /** Default: the name of the preset and the end of the client id. */
+  /** Default: the name of the preset, or `client`, and the end of the client id. */
   readonly name?: string | undefined;
   readonly preset?: Preset | undefined;
   /** Permissions in addition to those of the preset. */
@@ -26,14 +26,14 @@ interface NewApiClient {
   readonly requestsPerMinute?: number | undefined;
 }
 
-/** Seconds until a change of a client takes effect, because running servers cache the client's state. */
+/** Maximum of seconds until a change of a client takes effect: running servers cache the client's state (R-07). */
 export const EFFECT_SECONDS = 30;
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /**
  * Creates a client; its secret is returned only here (R-05).
- * @throws Error for an unknown tenant, permission or clinic, a malformed id, or a malformed or taken name
+ * @throws Error for an unknown or ambiguous tenant, unknown or no permissions, unknown clinics, or a bad id or name
  */
 export async function createApiClient(context: QueryContext, wanted: NewApiClient) {
   const tenant = await findTenant(context, wanted.tenant);
@@ -111,7 +111,7 @@ export interface ClientChange {
   readonly pharmacies?: readonly string[] | null | undefined;
 }
 
-/** Changes a client's permissions and limits (R-04, R-84, R-125). @throws Error for unknown or malformed references */
+/** Changes permissions and limits (R-04, R-84, R-125). @throws Error for an unknown client, bad permissions or ids */
 export async function changeApiClient(context: DomainContext, clientId: string, change: ClientChange) {
   const { tenantId, id } = await lockClient(context, clientId);
   const { permissions: wanted, requestsPerMinute, clinics, pharmacies } = change;
@@ -156,7 +156,7 @@ export function grantedPermissions(
   return permissions.filter((permission) => granted.has(permission));
 }
 
-/** The ids in canonical form, without repetitions. Pharmacies have no table, so their existence cannot be checked. */
+/** The ids in canonical form, without repetitions; they need not exist. @throws Error if one is malformed */
 export function idsOf(what: 'clinic' | 'pharmacy', given: readonly string[] = []): string[] {
   const malformed = given.filter((id) => !onlyUuid.test(canonicalUuid(id)));
   if (malformed.length > 0) throw new Error(`The id of a ${what} must be a UUID. Correct ${malformed.join(', ')}.`);

@@ -3,7 +3,7 @@ import type { Caller, PublicContext } from '../../context.js';
 import type { Permission } from '../../contract.js';
 import { isPermission } from './permissions.js';
 
-/** The state of an API client that can change while a token is valid. */
+/** The stored state of a token's API client and tenant, most of which can change while the token is valid. */
 export type ClientState = NonNullable<Awaited<ReturnType<typeof findClientState>>>;
 
 /** The API client of a token; null if the tenant has no such client. */

@@ -23,12 +23,12 @@ export interface AuthenticatedClient extends Pick<Row, 'tenantId' | 'permissions
   readonly liveSecretIds: readonly string[];
 }
 
-/** `lastUsedAt` is updated at most once in this time (an hour), so that issuing tokens rarely writes. */
+/** Uses of a secret within this time (an hour) after its `lastUsedAt` are not noted, so that tokens cost few writes. */
 const LAST_USED_STEP_MS = 3_600_000;
-/** Compared for an unknown client, so that the response takes as long as for a known one. */
+/** Compared if the client has no valid secret or is unknown, so that the time of the response does not reveal that. */
 const NO_HASH = new Uint8Array(32);
 
-/** Null unless client, tenant and secret are valid. An unknown client takes as long as a wrong secret. */
+/** The client with this secret; null unless client, tenant and secret are valid. */
 export async function authenticateClient(
   context: PublicContext,
   clientId: string,
@@ -51,7 +51,7 @@ export async function authenticateClient(
 /** Whether the text has the form of a client_id. Callers can send anything. */
 export const isClientId = (text: string): boolean => /^ces_[a-z2-7]{20}$/.test(text);
 
-/** The secrets of a client. Searches all tenants, because the tenant is not known yet. */
+/** The unexpired secrets of a client, or one row without any. Searches all tenants: the tenant is not known yet. */
 function secretsOf({ db }: PublicContext, clientId: string, now: Date): Promise<Row[]> {
   return db.everyTenant.rows<Row>`
     SELECT c.id, c.tenant_id AS "tenantId", c.permissions, c.tokens_valid_after AS "tokensValidAfter",

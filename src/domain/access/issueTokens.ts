@@ -6,7 +6,7 @@ import { authenticateClient, basicCredentials, isClientId, type AuthenticatedCli
 
 type Request = Bodies['TokenRequest'];
 
-/** Issues tokens, which are not stored. @throws OAuthProblem; Problem rate_limited */
+/** Issues an access and a refresh token. @throws OAuthProblem; Problem rate_limited */
 export async function grantTokens(context: PublicContext, request: Request): Promise<Schemas['TokenResponse']> {
   const client = await authenticate(context, request);
   const granted =
@@ -98,7 +98,7 @@ async function refreshedScope(
   return claims.scope.split(' ').filter((scope) => client.permissions.includes(scope));
 }
 
-/** The permissions that a request asks for, or all granted ones (RFC 6749 §3.3). @throws OAuthProblem for any other */
+/** The permissions that a request asks for, or all granted ones. @throws OAuthProblem for another or none */
 function narrow(granted: readonly string[], scope: string | undefined): readonly string[] {
   if (scope === undefined) return granted;
   const asked = [...new Set(scope.split(' ').filter(Boolean))];

@@ -15,7 +15,7 @@ export async function requireRoom({ db, caller }: CallerContext, table: 'client'
   if (stored?.count === MAX_RECORDS) throw new Problem('sandbox_full');
 }
 
-/** Keeps simulation out of live tenants, regardless of the token's permissions. @throws Problem sandbox_only */
+/** Keeps sandbox operations out of live tenants, regardless of the token's permissions. @throws Problem sandbox_only */
 export function requireSandbox({ caller }: Pick<Context, 'caller'>): void {
   if (caller.tenantMode !== 'sandbox') throw new Problem('sandbox_only');
 }

@@ -8,7 +8,7 @@ export interface NewTenant {
   /** The `tenantId` of the API, a slug; by default derived from the name. */
   readonly id?: string | undefined;
   readonly mode: Caller['tenantMode'];
-  /** Default: true for a live tenant (R-107). */
+  /** Default: true for a live tenant, false for a sandbox (R-222). */
   readonly requireLicensedProvider?: boolean | undefined;
 }
 
@@ -39,15 +39,15 @@ export async function createTenant(
 interface TenantSettings {
   /** Whether claims and approvals require a licensed provider, addenda and revocations a registered one (R-107). */
   readonly requireLicensedProvider?: boolean | undefined;
-  /** The minimum age, in years, for treatments that have none of their own (R-221). */
+  /** The minimum age, in years, for treatments whose product and category have none (R-221). */
   readonly minimumAge?: number | undefined;
-  /** For how many years after the last decision about a patient an erasure is refused (R-272). */
+  /** For how many years after the last decision about a patient an erasure needs `--before-retention` (R-272). */
   readonly recordRetentionYears?: number | undefined;
-  /** ISO 4217 code in any letter case. It applies to new orders; existing orders keep their currency. */
+  /** ISO 4217 code in any letter case, for new encounters and reorders; encounters keep theirs (R-30, R-290). */
   readonly currency?: string | undefined;
 }
 
-/** Changes the settings of a tenant from the next request on. @throws Error for an unknown tenant or currency */
+/** Changes the settings of a tenant. @throws Error for an unknown or ambiguous tenant, or an unknown currency */
 export async function configureTenant(
   context: QueryContext,
   idOrName: string,
@@ -93,17 +93,17 @@ export async function findTenant(context: QueryContext, idOrName: string): Promi
   return tenant;
 }
 
-/** @throws Error unless the name has 1 to 255 characters on one line without surrounding white space */
+/** @throws Error unless the name has 1 to 255 characters, without control characters and surrounding white space */
 export function assertName(what: string, name: string): void {
   if (/^(?!\s)[^\p{Cc}\p{Surrogate}]{1,255}(?<!\s)$/u.test(name)) return;
-  throw new Error(`A ${what} name must have 1 to 255 characters on one line, without surrounding white space.`);
+  throw new Error(`A ${what} name must have 1 to 255 characters, without control characters or outer white space.`);
 }
 
-/** @throws Error unless the id is a slug */
+/** @throws Error unless the id is a slug of up to {@link SLUG_LENGTH} characters */
 export function assertTenantId(id: string): void {
   if (SLUG.test(id) && id.length <= SLUG_LENGTH) return;
   throw new Error(
-    `A tenant id must have 1 to ${SLUG_LENGTH} lower-case letters and digits, with single hyphens between them. Give one with --id.`,
+    `A tenant id must have 1 to ${SLUG_LENGTH} characters: lower-case letters and digits, with single hyphens between them. Give one with --id.`,
   );
 }
 

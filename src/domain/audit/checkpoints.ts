@@ -35,7 +35,7 @@ export function hashOfCheckpoint(
   return new Uint8Array(createHash('sha256').update(before).update(text).update(digests).digest());
 }
 
-/** The tenants that may have audit rows, each with a chain of its own, and {@link NO_TENANT}. */
+/** The ids of all chains: one for each tenant, and one for rows without a tenant if there are any. */
 export async function chains({ everyTenant }: Queries): Promise<string[]> {
   const rows = await everyTenant.rows<{ tenantId: string }>`
     SELECT id AS "tenantId" FROM tenant UNION SELECT tenant_id FROM audit_counter ORDER BY 1`;

@@ -17,7 +17,7 @@ interface Span {
 /** An audit row; `tenantId` is null if it concerns no tenant. */
 export type ExportedRow = Omit<AuditEvent, 'tenantId'> & Pick<AuditRow, 'tenantId'>;
 
-/** All audit rows of a period, tenant by tenant, in the order of the tenant's chain. */
+/** The audit rows of a period, of one tenant or tenant by tenant, in the order of the tenant's chain. */
 export async function* readAudit(
   { db }: Pick<DomainContext, 'db'>,
   { tenantId: only, ...period }: Span,

@@ -14,7 +14,7 @@ export const emptyRow = {
 
 /** Milliseconds until waiting rows begin a concurrent batch, if fewer than {@link MAX_BATCHES} are being committed. */
 const MAX_WAIT_MS = 5;
-/** Maximum of concurrent batches: a hanging commit blocks neither the other batches nor all connections. */
+/** Maximum of concurrent batches of a tenant: a hanging commit blocks neither the other batches nor all connections. */
 const MAX_BATCHES = 3;
 
 /** Records each tenant's rows separately, so that no tenant waits for another one's lock. */
@@ -29,7 +29,7 @@ export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
   };
 }
 
-/** Group commit: writes the first row immediately, and the rows that arrive meanwhile in one later statement. */
+/** Group commit: writes the first row immediately, and the rows that arrive meanwhile in batches. */
 function tenantRecorder(statements: Statements): RecordAudit {
   let waiting: { row: AuditRow; resolve: () => void; reject: (problem: Problem) => void }[] = [];
   let underWay = 0;

@@ -26,7 +26,7 @@ interface AuditVerdict {
   readonly checkpoints: number;
   readonly rows: number;
   readonly heads: readonly Head[];
-  /** Description of the first break of a chain; null = all chains are intact. */
+  /** Description of the first fault of a chain; null = all chains are intact. */
   readonly fault: string | null;
 }
 
@@ -117,7 +117,7 @@ async function rowFault(
   anchor: bigint | null,
 ): Promise<string | null> {
   const isRemoved = anchor !== null && number <= anchor;
-  // Accept missing rows if a purge is removing them, and the checkpoints before them, right now.
+  // Skip rows that a purge is removing right now, with the checkpoints before them.
   if (isRemoved && (before !== null || number < anchor)) return null;
   const [found] = await db.of(tenantId).rows<Digests>(
     digestsOf(Prisma.sql`audit_event

@@ -8,11 +8,11 @@ type Filter = Input<'listClinics' | 'listProducts'>['query'];
 /** A catalog list in SQL, whose table has the alias `listed`. Table and column names are constants, never input. */
 interface CatalogList {
   readonly table: 'clinic' | 'product';
-  /** The conditions for rows of the list, other than isActive and search. */
+  /** The conditions for rows of the list, other than tenant, isActive and search. */
   readonly conditions: readonly Prisma.Sql[];
   /** Selects an element with its parts as JSON; its table has the alias `shown`. */
   readonly element: Prisma.Sql;
-  /** Ids of clinics whose parts an element shows first; `element` reads them as `asked.first`. */
+  /** Ids of clinics whose availability an element shows first; `element` reads them as `asked.first`. */
   readonly first: readonly string[];
   /** The columns that a search reads; a trigram index has both. */
   readonly searched: readonly [string, string];
@@ -27,7 +27,7 @@ interface CatalogPage<Row> {
   readonly total: number;
 }
 
-/** Reads a page by one statement: the ids first, from an index, then their rows. */
+/** Reads a page by one statement: the ids first, then their rows. */
 export async function readPage<Row, More = unknown>(
   { db, caller }: Context,
   { table, conditions, element, first, searched, isCounted, more }: CatalogList,

@@ -33,7 +33,7 @@ interface ListedProduct extends JsonOf<Product> {
   readonly availabilityTotal: number;
 }
 
-/** Maximum of availability entries per product in a page, so that 100 such products stay below 3 MB. */
+/** Maximum of availability entries per product in a page. */
 const MAX_ENTRIES = 50;
 
 const element = forTenant((tenantId) =>

@@ -86,7 +86,7 @@ export function describeFile(request: UploadRequest, evidence: FileEvidence) {
   return { contentType: type, fileName, originalFilename: nameInUrl ?? fileName };
 }
 
-/** The Content-Type in lower case, without parameters, by its main name; undefined if it fits any file. */
+/** The Content-Type in lower case, without parameters, by its main name; undefined if it says nothing. */
 function specificType(header: string | undefined): string | undefined {
   const type = header?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (!/^[^/\s]+\/[^/\s]+$/.test(type) || unspecific.has(type)) return undefined;

@@ -34,7 +34,7 @@ export interface StoredDocument {
 }
 
 /**
- * Fetches and stores a file; removes the object if the row is not inserted.
+ * Fetches and stores a file, and inserts its row; removes the object if the row is surely missing.
  * @param commit runs the insertion in a transaction, unless an earlier duplicate of the request has done so
  * @throws Problem patient_access_denied, checked before the fetch and again after it; document_*; dependency_unavailable
  */
@@ -70,7 +70,7 @@ async function requirePatient({ db, caller }: ReadContext, id: string): Promise<
   return patient.id;
 }
 
-/** Fetches, checks, scans and stores a file in one stream. If that ends with an error, the store keeps nothing. */
+/** Fetches, checks, scans and stores a file in one stream. The store keeps nothing of a file that is refused. */
 export async function storeFile(
   { caller, download, objects, scanner }: FileContext,
   patientId: string,

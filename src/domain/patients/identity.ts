@@ -9,7 +9,7 @@ export function identityIn({ firstName, lastName, dateOfBirth, guardian }: Patie
   return { firstName, lastName, dateOfBirth: dateOfBirth.toISOString().slice(0, 10), guardian };
 }
 
-/** The identity at an encounter's review, or the present one after an erasure, and whether name or birth date differ today. */
+/** The identity stored at an encounter's review, else the present one, and whether name or birth date differ today. */
 export function reviewedIdentity(encounter: Pick<Encounter, 'reviewedIdentity'>, patient: Patient) {
   const present = identityIn(patient);
   const identity = (encounter.reviewedIdentity as Identity | null) ?? present;

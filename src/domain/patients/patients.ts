@@ -149,7 +149,7 @@ const required = (parameter: keyof Search, condition: string): Problem =>
     errors: [{ parameter, code: 'required', detail: `is required ${condition}` }],
   });
 
-/** A patient with the US state of its address. */
+/** A patient with the state of its address. */
 export type PatientRecord = Patient & { readonly state: Omit<RefState, 'countryCode'> | null };
 
 /** Reads a patient. @throws Problem patient_not_found, also if the caller may not see the patient (R-89) */
@@ -165,9 +165,9 @@ export async function getPatient({ caller, db }: LookupContext, id: string): Pro
 }
 
 /**
- * Locks a patient until the commit. Every decision about its approvals, and every change that approvals depend on,
- * takes this lock first and reads the time afterwards (R-210), so that times have the order of the commits. It is a
- * separate statement, because a statement that waits for the lock reads with the snapshot from before the wait.
+ * Locks a patient until the commit. Every decision about its approvals, and all news about the patient, take this lock
+ * first and read the time afterwards (R-210), so that times have the order of the commits. It is a separate statement,
+ * because a statement that waits for the lock reads with the snapshot from before the wait.
  */
 export async function lockPatient({ db }: Pick<LookupContext, 'db'>, tenantId: string, id: string): Promise<void> {
   await db.of(tenantId).run`SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;

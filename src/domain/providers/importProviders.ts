@@ -67,7 +67,7 @@ async function listProviders({ db }: DomainContext, tenantId: string): Promise<P
   });
 }
 
-/** By live tenant, the number of active providers that lack a credential or a DEA number (R-106). */
+/** By active live tenant, the number of active providers that lack a credential or a DEA number (R-106). */
 export function incompleteProviders({ everyTenant }: Queries): Promise<{ tenantId: string; count: number }[]> {
   return everyTenant.rows`
     SELECT tenant_id AS "tenantId", count(*)::int AS count

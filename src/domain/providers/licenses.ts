@@ -23,7 +23,7 @@ export interface RegisteredProvider extends Pick<
   })[];
 }
 
-/** The provider who sends a decision, and the tenant's requirement. */
+/** The provider who sends a request, and the tenant's requirement. */
 export interface WithProvider {
   /** Null: not registered. */
   readonly provider: RegisteredProvider | null;
@@ -73,7 +73,7 @@ export function isLicensed(
   return provider.isActive && licenses.some((one) => one.asynchronousAllowed || reviewType === 'synchronous');
 }
 
-/** The types of review that at least one provider of the tenant may make in a state. */
+/** The types of review that a provider of the tenant may make in a state; all where no license is required. */
 export async function licensedModes(
   context: ReadContext,
   state: string | null,
@@ -97,7 +97,7 @@ export function requireLicense({ provider, isLicenseRequired }: WithProvider, en
   throw new Problem(
     'provider_not_licensed',
     encounter.reviewState === null
-      ? 'No US state is known for this encounter: the partner must PATCH patientState while it is pending_review.'
+      ? 'No US state is known for this encounter: the partner must PATCH patientState while it is pending_review, or correct the state of the patient.'
       : undefined,
   );
 }

@@ -1,12 +1,12 @@
 import type { FromSchema } from 'json-schema-to-ts';
 
-// Each description states the whole rule of a value, because operators read it in place of Ajv's message.
+// Each description states the whole rule of a non-null value, because operators read it in place of Ajv's message.
 const line = (maxLength: number) =>
   ({
     type: 'string',
     maxLength,
     pattern: '^(?!\\s)[^\\u0000-\\u001F\\u007F]+(?<!\\s)$',
-    description: `must be a text of 1 to ${maxLength} characters on one line, without surrounding white space`,
+    description: `must be a text of 1 to ${maxLength} characters, without control characters and surrounding white space`,
   }) as const;
 
 const license = {

@@ -16,7 +16,7 @@ const money = /decimal number as text/;
 const count = /whole number from 0 to 2147483647/;
 const line = /1 to 255 characters on one line/;
 const onePrimary = /exactly one element whose isPrimary is true/;
-const notOfCategory = /not a subcategory of that category/;
+const notOfCategory = /not a subcategory of the product's category/;
 const shipping = /FREE_SHIPPING or FLAT_RATE/;
 const sameAs = (kind: string, pointer: string) => new RegExp(`is the same ${kind} as ${pointer}$`);
 
@@ -41,7 +41,7 @@ const cases: Case[] = [
     'a pharmacy that no product has',
     { pharmacies: [{ name: 'Unused' }] },
     '/pharmacies/0',
-    /not the pharmacy of any product/,
+    /no product in this file has it/,
     '{',
   ],
   ...ofPart('/clinics/0', withClinic, [
@@ -74,7 +74,7 @@ const cases: Case[] = [
       'a review interval in small letters',
       { reviewOften: 'once', reviewRecurring: false },
       '/reviewOften',
-      /word in capitals/,
+      /capitals, digits and underscores/,
       '"once"',
     ],
     [

@@ -8,7 +8,7 @@ describe('an id in the file', () => {
   it.each(placedIds.filter(([kind]) => kind !== 'prescription' && kind !== 'availability'))(
     'is refused if it contradicts the id of the stored %s',
     (_kind, pointer, catalog) => {
-      const message = expect.stringMatching(/differs from the id .* of the stored .* with this name/);
+      const message = expect.stringMatching(/differs from the id .* under which this .* is stored/);
       expect(faultsIn(write(catalog(v7())), stored)).toMatchObject([{ pointer: `${pointer}/id`, message }]);
     },
   );

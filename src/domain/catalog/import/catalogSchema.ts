@@ -1,6 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
 
-// Each description states the whole rule of a value, because operators read it in place of Ajv's message.
+// Each description states the whole rule of a non-null value, because operators read it in place of Ajv's message.
 const name = {
   type: 'string',
   maxLength: 255,
@@ -47,8 +47,8 @@ const list = <const Items>(items: Items) => ({ type: 'array', items }) as const;
 const optionalList = <const Items>(items: Items) => ({ ...list(items), default: [] }) as const;
 
 /**
- * Schema of an element. An id finds the stored row, even if its name differs, or is given to a new row; without an id,
- * the name finds the row.
+ * Schema of an element. An id finds the stored row, even if its key (such as the name or SKU) differs, or is given to a
+ * new row; without an id, the key finds the row.
  */
 const element = <const Required extends readonly string[], const Properties>(
   required: Required,
@@ -62,7 +62,7 @@ const location = element(['name', 'address1', 'city', 'state', 'postal'], {
   city: name,
   state: { type: 'string', pattern: '^[A-Za-z]{2}$', description: 'must be the two-letter code of a state' },
   postal: name,
-  country: { type: 'string', pattern: '^[A-Z]{2}$', default: 'US', description: 'must be a two-letter country code' },
+  country: { type: 'string', pattern: '^[A-Z]{2}$', default: 'US', description: 'must be two capitals, such as US' },
   phone: orNull(name),
   timezone: orNull(timeZone),
   isPrimary: flag(false),
@@ -93,7 +93,7 @@ const category = {
       type: 'string',
       maxLength: 255,
       pattern: '^[A-Z][A-Z0-9_]*$',
-      description: 'must be a word in capitals, of at most 255 characters, such as YEARLY or MONTHLY',
+      description: 'must be a word of at most 255 capitals, digits and underscores, such as YEARLY or MONTHLY',
     },
     reviewRecurring: { type: 'boolean' },
     ...permission,

@@ -21,15 +21,15 @@ const reported = {
 type Counts = Readonly<Record<'created' | 'updated' | 'unchanged', number>>;
 export type CatalogReport = Readonly<Record<keyof typeof reported, Counts>>;
 
-/** Called with the number of rows written so far, and of all rows to write. */
+/** Called with the number of rows written or deleted so far, and of all such rows. */
 export type Progress = (written: number, total: number) => void;
 
 /** Rows per statement: enough to save round trips, few enough to show progress. */
 const BATCH = 1_000;
 
 /**
- * Creates or updates the elements of a file, and deletes their parts that the file omits; other rows stay (R-27). With
- * faults, nothing is written.
+ * Creates or updates the elements of a file, and deletes the parts of its clinics and products that it omits, and no
+ * other rows (R-27). With faults, nothing is written.
  */
 export async function importCatalog(
   context: DomainContext,
@@ -62,13 +62,13 @@ export function decideImport(
   return faults.length > 0 ? { faults: inFileOrder(faults) } : plan;
 }
 
-/** A file without its faulty products, to find the faults of the others; undefined if a fault concerns other elements. */
+/** A file without its faulty products, to find the faults of the others; undefined if a fault lies elsewhere. */
 function withoutFaultyProducts({ faults, document }: FaultyFile) {
   const faulty = new Set(faults.map(({ pointer }) => /^\/products\/(\d+)/.exec(pointer)?.[1]));
   if (!document || faulty.has(undefined)) return undefined;
   const catalog = document.value as Catalog;
   const places = [...catalog.products.keys()].filter((index) => !faulty.has(String(index)));
-  /** The text with its pointers changed to those of the whole file. */
+  /** The text with its pointer to a product changed to that of the whole file. */
   const original = (text: string): string =>
     text.replace(/(?<=^| )\/products\/(\d+)/, (_, index: string) => `/products/${places[Number(index)]}`);
   return {

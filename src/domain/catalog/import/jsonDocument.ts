@@ -21,7 +21,7 @@ export interface JsonDocument {
 /** Metadata needs a few levels, and PostgreSQL stores only some thousands. */
 const MAX_LEVELS = 100;
 
-/** Parses strict JSON (RFC 8259): no comments, no trailing commas. @returns the first syntax error if there is one */
+/** Parses strict JSON (RFC 8259): no comments, no trailing commas. @returns a fault if it is malformed or too deep */
 export function parseJson(text: string): JsonDocument | JsonFault {
   const lineStarts = [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
   const placeAt = (offset: number, pointer: string): JsonPlace => {

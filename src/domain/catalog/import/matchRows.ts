@@ -34,7 +34,7 @@ export interface Row {
   readonly columns: object;
 }
 
-/** A change of a row, with the columns that the file sets. */
+/** A change of a row, with the columns that the file sets, or of a deleted row the stored ones. */
 export interface Change extends Row {
   /** JSON pointer to the element; for a part that the file omits, to the element to which the part belongs. */
   readonly pointer: string;
@@ -49,7 +49,7 @@ export interface Planning {
   fault(pointer: string, message: string): void;
 }
 
-/** Finds the stored row of each element, by id or key. @param describe gives the key, and columns not in the element */
+/** Finds the stored row of each element, by id or key. @param describe gives the key, and columns to add or convert */
 export function matchRows<Element extends { readonly id?: string }>(
   { stored, newId, fault }: Planning,
   kind: Kind,
@@ -71,7 +71,7 @@ export function matchRows<Element extends { readonly id?: string }>(
     if (given !== undefined && named && named.id !== given) {
       fault(
         `${pointer}/id`,
-        `differs from the id ${named.id} of the stored ${kind} with this name: use that id, or leave it out`,
+        `differs from the id ${named.id} under which this ${kind} is stored: use that id, or leave it out`,
       );
     } else if (found && found.parent !== parent) {
       fault(

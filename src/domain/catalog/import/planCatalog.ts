@@ -65,7 +65,7 @@ function matchGroups(planning: Planning, catalog: Catalog) {
   for (const { state, key, pointer } of pharmacy) {
     // A new pharmacy must be used by a product, because only products store pharmacies.
     if (state === 'created' && !used.has(key))
-      planning.fault(pointer, 'is not the pharmacy of any product in this file');
+      planning.fault(pointer, 'is new, but no product in this file has it: add a product, or leave it out');
   }
   return { clinic, location, category, subcategory, pharmacy };
 }
@@ -138,7 +138,7 @@ function referencesTo({ stored, fault }: Planning, groups: Groups) {
       return {
         pharmacyId,
         categoryId,
-        subcategoryId: categoryId && idOf('subcategory', 'of that category', categoryId),
+        subcategoryId: categoryId && idOf('subcategory', "of the product's category", categoryId),
       };
     },
     clinicOf({ element: { clinic }, pointer }: Place<{ readonly clinic: string }>): string {
