@@ -1,6 +1,6 @@
 import type * as Jest from '@jest/globals';
 
-/** What the runner puts on the global object. */
+/** The functions that the runner puts on the global object and that tests use. */
 declare global {
   const afterAll: typeof Jest.afterAll;
   const afterEach: typeof Jest.afterEach;

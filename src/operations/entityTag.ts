@@ -6,15 +6,15 @@ export const entityTag = (version: number): string => `"${version}"`;
 /** The version that a tag names, `*`, or other text. A retrieval's tag has a hash of the response after the version. */
 const versionIn = (tag: string): string => /^"(\d+)(?:\.[0-9a-f]+)?"$/.exec(tag.trim())?.[1] ?? tag.trim();
 
-/** Whether a request may change this version of a record: one that If-Match names, or any without If-Match (R-231). */
+/** Whether a request may change this version of a record: If-Match names it, is `*` or is absent (R-231). */
 export const versionsOf =
   (ifMatch: string | undefined) =>
   (version: number): boolean =>
     ifMatch === undefined || ifMatch.split(',').some((tag) => ['*', String(version)].includes(versionIn(tag)));
 
 /**
- * The response of a retrieval: 304 if If-None-Match names exactly this response. The version is not enough, because time
- * and other records change what a record shows (R-231).
+ * The response of a retrieval: 304 if If-None-Match is `*` or names exactly this response. The version is not enough,
+ * because time and other records change what a record shows (R-231).
  */
 export function unlessKnown<Body>(ifNoneMatch: string | undefined, version: number, body: Body) {
   const tag = `"${version}.${hash('sha256', JSON.stringify(body), 'hex').slice(0, 16)}"`;

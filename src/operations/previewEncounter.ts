@@ -3,7 +3,7 @@ import { checkEncounterRequest, previewEncounter as preview } from '../domain/en
 import { findDuplicates } from '../domain/encounters/lookup.js';
 import { encounterPreviewView } from '../views/encounterPreviewView.js';
 
-/** POST /encounters/preview: the checks of createEncounter, without storing anything. */
+/** POST /encounters/preview: makes checks of createEncounter, and stores nothing (R-31). */
 export const previewEncounter: Operation<'previewEncounter'> = async ({ body }, context) => {
   checkEncounterRequest(body);
   const draft = await preview(context, body);

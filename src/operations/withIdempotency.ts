@@ -4,9 +4,9 @@ import { inCallerTransaction, type CallerContext } from '../domain/transactions/
 import { Problem } from '../problem.js';
 
 const NO_LONGER =
-  'Since the response to this key, your API client has lost access to clinics or pharmacies. Ask the operator for access.';
+  'Since the response to this Idempotency-Key, your client has lost access to clinics or pharmacies. Ask the operator.';
 
-/** A stored response, in the form in which it is replayed. */
+/** The response of the work, or the part of it that is stored and replayed. */
 interface Response {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -56,7 +56,7 @@ export function withoutSecret({ body, ...response }: Response): Response {
   return { ...response, body: { ...shown, secretNotice } };
 }
 
-/** The stored response of this key; null = none. @throws Problem idempotency_key_reused, insufficient_permission */
+/** The stored response of the sent key; null = none. @throws Problem idempotency_key_reused, insufficient_permission */
 export async function earlierResponse<R extends Response>(context: Context): Promise<R | null> {
   const stored = context.idempotency && (await findResult(context, context.idempotency));
   return stored ? (replayed(context, stored) as R) : null;
@@ -64,7 +64,7 @@ export async function earlierResponse<R extends Response>(context: Context): Pro
 
 /**
  * A key is bound to one operation, so the stored response is one of that operation. @throws Problem
- * insufficient_permission if the client may now see less than when it got the response
+ * insufficient_permission if the client may no longer see every clinic and pharmacy that it could see back then
  */
 function replayed(context: Context, stored: unknown): Response {
   const { limits, ...response } = stored as StoredResponse;

@@ -39,7 +39,7 @@ describe('createPatient 201', () => {
     expect(await storedOf(partner, body.user_id)).toMatchObject({ ...account, ...omitted });
   });
 
-  it('stores every optional property, and returns those that belong to the patient view', async () => {
+  it('stores every optional property, and returns those that the schema Patient has', async () => {
     const { status, body } = await create(patientBody(optional));
     const { gender: sex, address: address1, postalCode: postal, ...unchanged } = optional;
     const { address2, cityId, stateId, countryId, metadata } = unchanged;
@@ -56,7 +56,7 @@ describe('createPatient 201', () => {
 });
 
 describe('createPatient 409', () => {
-  it('answers patient_email_taken with existing_user_id for an e-mail in any letter case, and changes no patient (scenario F)', async () => {
+  it('answers patient_email_taken with existing_user_id for an e-mail in any letter case, and changes no patient', async () => {
     const mine = await newPartner(harness);
     const first = await create(patientBody({ email: 'jane@example.com' }), mine);
     const stored = await patientsOf(mine);

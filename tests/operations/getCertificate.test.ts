@@ -14,7 +14,7 @@ const get = (encounterNo: unknown, { token } = partner): Promise<Answer> =>
   call(harness, `GET /encounters/${String(encounterNo)}/certificate`, { token });
 
 const hasReader = spawnSync('pdftotext', ['-v']).status === 0;
-const canRead = isThere(hasReader, 'what a certificate says', packages('poppler-utils'));
+const canRead = isThere(hasReader, 'tests of the text of certificates', packages('poppler-utils'));
 
 /** The text of the pages. */
 async function textOf(encounterNo: number, token = partner.token, order = '-layout'): Promise<string> {
@@ -140,7 +140,7 @@ describe('getCertificate 200', () => {
     expect(text).toContain(`Local time ${timezone}`);
   });
 
-  reads('keeps the word order of Arabic names, and explains the box for a character that it cannot show', async () => {
+  reads('keeps the word order of Arabic names, and explains the box for a character that cannot be shown', async () => {
     const note = 'A box stands for a character that this document cannot show.';
     const textFor = async (changes: object): Promise<string> => {
       const patientId = await newPatient(harness, partner, changes);

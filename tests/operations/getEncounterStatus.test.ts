@@ -32,7 +32,7 @@ describe('getEncounterStatus 200', () => {
     expect((await ask({ encounter_id })).body.order_details.created_date).toBe('2027-06-30 22:05:09');
   });
 
-  it('finds the encounter by any identifier in either case, and by several that agree (R-245, R-13)', async () => {
+  it('finds the encounter by any identifier in either case, and by several that agree (R-245)', async () => {
     const { encounter_id, gfe_no } = ordered;
     const expected = (await ask({ encounter_id })).body;
     for (const json of [

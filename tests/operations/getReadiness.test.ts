@@ -37,7 +37,9 @@ async function answerWith(state: 'ok' | 'failing'): Promise<Answer> {
   for (;;) {
     const answer = await getReadiness();
     if (answer.body.database === state) return answer;
-    if (performance.now() > giveUp) throw new Error(`GET /readyz still answers ${JSON.stringify(answer.body)}`);
+    if (performance.now() > giveUp) {
+      throw new Error(`After 15 s, GET /readyz answers ${answer.text}, not database "${state}": see databaseCheck`);
+    }
     await delay(50);
   }
 }

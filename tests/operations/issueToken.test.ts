@@ -20,7 +20,7 @@ const reader = await newClient(harness, partner.tenantId, ['admin:clinic', 'read
 
 const post = (options: CallOptions): Promise<Answer> => call(harness, 'POST /oauth/token', options);
 
-/** Expects an error of RFC 6749 §5.2, with a challenge only for a client that authenticated by HTTP Basic. */
+/** Expects an error of RFC 6749 §5.2, with a challenge only for a client that used HTTP Basic. */
 function expectFailure(answer: Answer, status: 400 | 401, error: string, basic = false): void {
   expect(answer.body).toEqual({ error, error_description: expect.stringMatching(DESCRIPTION) });
   expect(answer.status).toBe(status);
@@ -180,7 +180,7 @@ describe('issueToken 400', () => {
       expectFailure(await post(request(reader)), 400, 'invalid_request');
     }));
 
-  it('answers unsupported_grant_type to any other grant', () =>
+  it('answers unsupported_grant_type to a grant_type that the contract does not have', () =>
     everyCase(['password', 'CLIENT_CREDENTIALS', ' '], String, async (grant) => {
       expectFailure(await post(inForm({ grant_type: grant })(reader)), 400, 'unsupported_grant_type');
     }));

@@ -73,7 +73,7 @@ describe('listClinics 200', () => {
       ids['both'] = await newClinic(harness, mine, plains);
       ids['closed'] = await newClinic(harness, mine, pine);
       ids['none'] = await newClinic(harness, mine, { legalName: 'Nowhere', places: [] });
-      // A clinic of another tenant would match every filter.
+      // A clinic of another tenant, which no list may show.
       await newClinic(harness, await newPartner(harness), plains);
     });
 

@@ -36,7 +36,6 @@ describe('replayWebhookEvents 202', () => {
       times.push(now());
     }
     const [first, second, third, fourth] = patients.map((user_id) => ({ user_id }));
-    // Both ends are exclusive.
     expect((await replay(id, { after: times[0], before: times[3] })).body).toEqual({ deliveries: 2 });
     expect(await dataOf(id)).toEqual([second, third]);
     const before = await deliveries(id);

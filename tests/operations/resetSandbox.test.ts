@@ -28,7 +28,7 @@ const sendWithKey = (target: string, json: unknown, key: string): Promise<Answer
   call(harness, target, { token: partner.token, json, headers: { 'Idempotency-Key': key } });
 const { scheduled, waiting, claimed, asked, completed, paid } = cast.encounters;
 
-/** Adds or changes rows in every table; returns the path of an uploaded file. */
+/** Adds or changes rows in most tables; returns the path of an uploaded file. */
 async function play(): Promise<string> {
   const { tenantId } = partner;
   const patientId = await newPatient(harness, partner);
@@ -142,7 +142,7 @@ describe('resetSandbox 204', () => {
     expect(await harness.domain.db.prisma.document.count({ where: { tenantId } })).toBe(1);
   });
 
-  it('places the fixtures relative to the current time: visits ahead, claims held, the order six days old', async () => {
+  it('places the fixtures relative to the current time: a visit ahead, a claim held, an order six days old', async () => {
     const { now } = harness.clock;
     harness.clock.now = new Date('2031-03-08T09:00:00.000Z');
     const { token } = await newClient(harness, partner.tenantId);

@@ -22,7 +22,7 @@ const play = (
 ): Promise<Answer> => simulate(harness, owner, encounter_id, { outcome, ...more });
 const stored = async ({ encounter_id }: { encounter_id: number }): Promise<Body> =>
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
-/** The events of an encounter since the reset. */
+/** The event types of an encounter; of a waiting or claimed one, without those of the reset. */
 const since = async ({ encounter_id }: { encounter_id: number }): Promise<string[]> => {
   const types = (await eventsAbout(harness, partner, { encounter_id })).map(({ type }) => type);
   return types.slice(encounter_id === claimed.encounter_id ? 2 : 1);

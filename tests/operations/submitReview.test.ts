@@ -5,7 +5,7 @@ import { claimedEncounter, deny, eventsOf, reviewBody, type Decide, recordOf } f
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
-/** Scenarios B and C of the domain guide; each treatment has its own category. */
+/** A treatment with another category than {@link semaglutide}. */
 const botox = await newProduct(harness, partner, {
   price: '240.00',
   shippingType: 'FLAT_RATE',

@@ -38,7 +38,7 @@ describe('updateEncounter 200', () => {
     expect(await updates(encounter)).toEqual([{ ...named, reference: 'APPT-1' }, named]);
   });
 
-  it('recalculates items and estimate at current prices for changed treatments, which the order then has', async () => {
+  it('recalculates items and estimate at current prices when treatments change, as the order then shows', async () => {
     const group = await newCategory(harness, partner);
     const [kept, added, rx] = [
       await newProduct(harness, partner, { price: '10.00', shippingType: 'FREE_SHIPPING', shippingAmount: '0.00' }),

@@ -41,7 +41,7 @@ describe('updateWebhookEndpoint 200', () => {
     const gone = { disabledReason: 'gone', failingSince: harness.clock.now } as const;
     const where = { tenantId: partner.tenantId };
     await harness.domain.db.prisma.webhookEndpoint.updateMany({ where, data: gone });
-    // Disabling it again keeps the first reason.
+    // Disabling a disabled endpoint keeps its reason.
     expect((await update({ status: 'disabled' })).body).toMatchObject({ ...disabled, disabledReason: 'gone' });
     await newPatient(harness, partner);
     expect((await update({ status: 'active' })).body).toEqual(endpoint);

@@ -38,7 +38,7 @@ const objects = async (): Promise<string[]> =>
   (await readdir(folder(), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map(({ name }) => name);
-// After every test, each row has its object and each object has its row.
+// After every test there are as many objects as rows.
 afterEach(async () => {
   expect(await objects()).toHaveLength((await rows()).length);
 });
