@@ -17,7 +17,7 @@ export type DecideEncounter<More = object> = (state: EncounterState & More, at: 
  * commands on one encounter run one after the other (R-45).
  * @param loadMore reads what else the decision needs, at the same time
  * @returns the encounter after the change
- * @throws Problem encounter_not_found, also if another tenant has it; clinic_not_permitted; and those of the decision
+ * @throws Problem encounter_not_found, also if another tenant has it; clinic_not_permitted; those of loadMore and decide
  */
 export async function encounterCommand<More extends object = object>(
   context: CallerContext,

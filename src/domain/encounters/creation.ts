@@ -34,11 +34,11 @@ export type EncounterKey = Pick<Encounter, 'id' | 'encounterNo'>;
 export interface EncounterDraft {
   readonly encounter: EncounterRecord;
   readonly schedule: ResolvedSchedule;
-  /** Problems that prevent the creation, grouped by check in order; empty if there are none. */
+  /** The faults of each of the steps 6 to 13 of R-29 that fails, in their order. */
   readonly faults: readonly (readonly Fault[])[];
 }
 
-/** Step 2 of R-29: refuses a UUID in two spellings, which `uniqueItems` misses. @throws Problem validation_failed */
+/** For step 2 of R-29: refuses a UUID in two spellings, which `uniqueItems` misses. @throws Problem validation_failed */
 export function refuseRepeatedIds(body: Partial<Pick<EncounterRequest, 'treatmentIds' | 'documentIds'>>): void {
   const errors = (['treatmentIds', 'documentIds'] as const).flatMap((property) => {
     const ids = (body[property] ?? []).map(canonicalUuid);
@@ -64,7 +64,7 @@ export function checkEncounterRequest(body: EncounterRequest): void {
 /**
  * Creates an encounter with a frozen copy of its treatments (R-29, R-30).
  * @param body one that `checkEncounterRequest` accepted
- * @throws Problem schedule_*, *_not_found, *_inactive, guardian_required, treatment_unavailable_at_clinic,
+ * @throws Problem as {@link decideCreation}; *_inactive, guardian_required, treatment_unavailable_at_clinic,
  * treatment_not_permitted, document_patient_mismatch, document_withdrawn, sandbox_full
  */
 export async function createEncounter(
@@ -148,7 +148,7 @@ function newEncounter(
   { now, newId, caller }: Moment,
   { id: encounterId, encounterNo }: EncounterKey,
 ): EncounterRecord {
-  if (!caller) throw new Error('encounters are created by API clients only');
+  if (!caller) throw new Error('the creation of an encounter needs a caller');
   const { clinic, patient, currency } = found;
   const { tenantId } = caller;
   const of = { tenantId, encounterId, clinicId: clinic.id };
@@ -156,7 +156,7 @@ function newEncounter(
     newTreatment(treatment, { id: newId(), position, patientId: patient.id, ...of }),
   );
   const patientState = body.patientState?.toUpperCase() ?? null;
-  // Keep the only spread at the end: spreads between this many columns would cost V8 50 µs.
+  // Keep the only spread at the end: a spread before this many columns would cost V8 50 µs.
   return {
     tenantId,
     id: encounterId,
@@ -217,7 +217,7 @@ const hasNews = ({ additionalNotes = '' }: EncounterRequest): boolean => additio
 
 type Place = 'tenantId' | 'id' | 'encounterId' | 'clinicId' | 'position';
 
-/** A treatment whose columns are frozen (R-30); only a reorder has another price (R-290). */
+/** A treatment with the frozen copy of its product (R-30). */
 function newTreatment(treatment: Treatment, place: Pick<EncounterTreatment, Place | 'patientId'>): EncounterTreatment {
   const { offer, category, subcategory, rx } = treatment;
   if (!offer) throw new Error(`product ${treatment.id} has no offer`);

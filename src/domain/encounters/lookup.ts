@@ -17,7 +17,7 @@ import { fieldsOf, forTenant, type JsonOf } from '../transactions/bulkSql.js';
 import { readUntilFull } from '../transactions/listCursor.js';
 import type { LookupContext, ModelContext, ReadContext } from '../transactions/transaction.js';
 
-/** An encounter with the parts that its views show. A stored record satisfies this type, too. */
+/** An encounter with the parts that lists show. A stored record satisfies this type, too. */
 export interface ShownEncounter extends Encounter {
   readonly treatments: readonly Pick<
     EncounterTreatment,
@@ -82,7 +82,7 @@ const shownWith = (
     WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS orders,${items(tenantId)}${more}
   FROM encounter`;
 
-/** Selects encounters as lists and responses show them; the condition must name the tenant, too. */
+/** Selects encounters as lists show them; the condition must name the tenant, too. */
 export const selectShown = forTenant((tenantId) => shownWith(tenantId, Prisma.empty));
 
 /** The parts of an exchange of information that views show. */
@@ -128,7 +128,7 @@ const undecided = {
   ended: Prisma.sql`status IN ('cancelled', 'expired')`,
 };
 
-/** A patient's latest encounters without a decision, at any clinic: up to `most`, or a bit more than 1 MiB. */
+/** A patient's latest encounters without a decision, at any clinic: up to `most`, or until they exceed 1 MiB. */
 export async function showUndecidedEncounters(
   { db, caller }: ReadContext,
   patientId: string,
@@ -172,7 +172,7 @@ export async function findEncounter(
   ].filter((lookup) => lookup !== false);
   const [row, ...others] = await context.db.of(tenantId).rows<StatusRow>`${selectStatus(tenantId)}
     WHERE encounter.tenant_id = ${tenantId} AND encounter.id IN (${Prisma.join(ids, ' UNION ALL ')})`;
-  // Check permission first: a mismatch would reveal an encounter that the client may not see.
+  // Check permission first: nothing else about an encounter at another clinic is checked (R-04).
   if ([row, ...others].some((one) => one && !mayUseClinic(context, one.clinicId))) {
     throw new Problem('clinic_not_permitted');
   }
@@ -201,7 +201,7 @@ export type Duplicate = GfeItem & { readonly encounter: Encounter };
 
 const MAX_DUPLICATES = 100;
 
-/** A patient's pending items, at the caller's clinics, with the subcategory of one of these; latest first (R-104). */
+/** A patient's pending items at the caller's clinics that have the subcategory of one of `items`, latest first (R-104). */
 export function findDuplicates(
   { db, caller: { tenantId, allowedClinicIds } }: ModelContext,
   patientId: string,
@@ -224,7 +224,7 @@ export function findDuplicates(
 
 type StatusRow = Omit<StatusEncounter, 'gfeItems'> & Pick<ShownRow, 'gfeItems'> & { readonly holdDueAt: Date | null };
 
-/** Selects the fields of the status view, and the time at which one of its orders will next be held (R-190). */
+/** Selects the fields of the status view, and when the first line of the encounter's orders expires (R-190). */
 const selectStatus = forTenant(
   (tenantId) => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', statusFields)},
   ${items(tenantId)},

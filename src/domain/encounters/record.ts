@@ -64,8 +64,8 @@ export const columnOf = (tenantId: string, column: 'id' | 'patient_id' | 'clinic
 const LOCK = Prisma.sql`FOR NO KEY UPDATE`;
 
 /**
- * Locks, in this order, the patient, the encounter, its items and its orders until the commit, and reads all of them in
- * one round trip. Commands wait for each other; sweeps skip a locked encounter.
+ * Locks, in this order, the patient, the encounter, its items and its orders until the commit. Reads these and the other
+ * parts of the encounter in one round trip. Commands wait for each other; sweeps skip a locked encounter.
  * @param which a condition on the encounter, without that on the tenant
  * @param isPatientLocked false for sweeps, which have locked the encounter already and change nothing of the patient
  * @returns undefined if there is no such encounter

@@ -146,7 +146,7 @@ function priced({ price, shippingAmount, ...offer }: NonNullable<Row['treatments
 }
 
 /**
- * Step 5 of R-29: refuses ids of records that do not exist for the caller (D-30).
+ * Part of step 5 of R-29: refuses ids of records that do not exist for the caller (D-30).
  * @param placed adapts the location in a fault, for requests whose ids are not in the body
  * @throws Problem *_not_found
  */

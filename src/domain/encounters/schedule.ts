@@ -9,7 +9,7 @@ export type Schedule = Bodies['RescheduleEncounterRequest'];
 export interface ResolvedSchedule {
   /** The scheduled time; null unless there are a day and a time. */
   readonly scheduledAt: Date | null;
-  /** Midnight of the scheduled day in its zone, or in UTC if the zone is unknown; null without a day. */
+  /** The start of the scheduled day in its zone, or in UTC if the zone is unknown; null without a day. */
   readonly dayStartsAt: Date | null;
   /** Whether the request or the clinic names a time zone; without a day, only the clinic's counts. */
   readonly isZoneKnown: boolean;
@@ -73,8 +73,8 @@ export function resolveSchedule(schedule: Schedule, clinicZone: string | null): 
 }
 
 /**
- * When an encounter can be claimed (R-36): 15 minutes before the time of a live visit, or from local midnight if it
- * has only a day and a known zone; otherwise from its creation.
+ * When an encounter can be claimed (R-36): 15 minutes before the time of a live visit, or from the start of the day
+ * if it has only a day and a known zone; otherwise from its creation.
  */
 export function claimableFrom(reviewType: Encounter['reviewType'], schedule: ResolvedSchedule, createdAt: Date): Date {
   const { scheduledAt, dayStartsAt, isZoneKnown } = schedule;

@@ -74,7 +74,7 @@ const participles: Readonly<Record<EncounterEvent, string>> = {
   amend: 'given an addendum',
 };
 
-/** The sentence about the step that makes a refused event possible; empty if there is none for this encounter. */
+/** For some refused events, a sentence about the step that makes them possible; otherwise empty. */
 function remedyOf(from: EncounterState, event: EncounterEvent): string {
   const isOfQueue = ['claim', 'reschedule', 'revise'].includes(event);
   const isOfReview = ['approve', 'ask'].includes(event);
@@ -98,7 +98,7 @@ export function nextState(from: EncounterState, event: EncounterEvent, actor: En
 /** The columns with deadlines. `leaseExpiresAt` is not null exactly while the status is `in_review`. */
 type Deadlines = Pick<Encounter, 'status' | 'leaseExpiresAt' | 'expiresAt'>;
 
-/** The event of a deadline that has passed, even if no sweep has applied it yet; null = none has passed. */
+/** The event of a deadline that has passed and that no sweep has applied yet; null = there is none. */
 export function dueEvent({ status, leaseExpiresAt, expiresAt }: Deadlines, now: Date): 'lapse' | 'expire' | null {
   if (status === 'in_review') return leaseExpiresAt !== null && now >= leaseExpiresAt ? 'lapse' : null;
   return 'expire' in encounterTransitions[status] && now >= expiresAt ? 'expire' : null;

@@ -41,7 +41,7 @@ const isRevision = (patch: Patch): boolean => revising.some((field) => field in 
  * Applies a merge patch, and emits encounter.updated with the names of the changed fields, if any. Reference and metadata
  * may change in every status; treatments, type of review and the patient's state only in the queue, by the checks of
  * creation (R-232).
- * @param isExpected whether the caller knows the present version (R-231)
+ * @param isExpected whether the request may change this version (R-231)
  * @throws Problem validation_failed for a repeated treatment, encounter_not_found, clinic_not_permitted, version_conflict,
  * and those of {@link decideUpdate}
  */
@@ -88,8 +88,8 @@ async function loadRevised(context: CallerContext, which: Prisma.Sql, patch: Pat
 }
 
 /**
- * @throws Problem invalid_state; validation_failed for metadata; and for a revision *_not_found, *_inactive,
- * guardian_required, treatment_unavailable_at_clinic, treatment_not_permitted, document_patient_mismatch
+ * @throws Problem invalid_state; validation_failed for metadata; for a revision schedule_time_nonexistent, *_not_found,
+ * *_inactive, guardian_required, treatment_unavailable_at_clinic, treatment_not_permitted, document_patient_mismatch
  */
 export function decideUpdate(state: EncounterState & Revised, patch: Patch, at: Moment): Decision<EncounterState> {
   const { encounter, references } = state;

@@ -16,8 +16,8 @@ export const cancelOrder = (context: CallerContext, orderNo: string, reason: str
   orderCommand(context, orderNo, (state, at) => decideCancellation(state, reason, at));
 
 /**
- * Cancels every line (R-60). @throws Problem invalid_state if a payment was recorded, or a line is accepted or has ever
- * shipped
+ * Cancels every line (R-60). @throws Problem invalid_state if the order is cancelled, a payment was recorded, or a line is
+ * accepted or has ever shipped
  */
 export function decideCancellation(
   { order }: OrderState,
@@ -43,7 +43,8 @@ function obstacleTo({ orderStatus, payments, paidAmt, lines }: OrderRecord): str
   if (payments.length > 0) return paidAmt.isZero() ? 'it is refunded' : `${paidAmt.toFixed(2)} of it is paid`;
   const taken = lines.find(({ status, shippedAt }) => status === 'accepted' || shippedAt !== null);
   if (!taken) return null;
-  return taken.shippedAt === null ? 'a pharmacy has accepted a line of it' : 'a line of it has shipped';
+  if (taken.shippedAt !== null) return 'a line of it has shipped';
+  return 'a line of it is accepted, for which the pharmacy can report an exception first';
 }
 
 /** The lines of a recall: those of a product, of a provider's decisions, or of a clinic. */
@@ -62,7 +63,7 @@ export async function ordersToStop({ db, caller }: LookupContext, recall: Recall
   return orders.map(({ orderNo }) => orderNo);
 }
 
-/** Stops lines of an order for the operator (R-193): holds those that have not shipped, and recalls those that have. */
+/** Stops lines of an order for the operator (R-193): recalls shipped and delivered ones, and holds other open ones. */
 export const stopLines = (context: CallerContext, orderNo: string, recall: Recall): Promise<OrderRecord> =>
   orderCommand(context, orderNo, (state, at) => decideStop(state, recall, at));
 

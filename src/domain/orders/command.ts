@@ -17,7 +17,7 @@ export interface OrderState {
 export type DecideOrder = (state: OrderState, at: Moment) => Decision<OrderRecord>;
 
 /**
- * Loads the order, decides, and writes (R-45). Holds that are due apply even if no sweep has recorded them.
+ * Loads and locks the order, decides, and writes. Holds that are due apply even if no sweep has recorded them (R-190).
  * @returns the order afterwards, with the lines that the caller may see
  * @throws Problem as {@link permittedOrder}, and those of the decision
  */

@@ -36,7 +36,7 @@ export async function dispense({ db }: ModelContext, order: OrderRecord) {
     return { line, treatment, approvedAt: item.decidedAt, validUntil: item.validUntil };
   });
   const { isIdentityChanged } = reviewedIdentity(encounter, patient);
-  // Null: the provider is not registered.
+  // Null: the provider was not registered.
   const provider = encounter.reviewedProvider as FrozenProvider | null;
   return { order, patient, isIdentityChanged, shipTo, provider, lines };
 }

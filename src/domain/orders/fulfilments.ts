@@ -32,7 +32,7 @@ export const recordFulfilment = (context: CallerContext, orderNo: string, body: 
   orderCommand(context, orderNo, (state, at) => decideFulfilment(state, body, at));
 
 /**
- * A line that becomes an `exception` is held if its approval has ended by then, or if it was recalled (R-190).
+ * A line that becomes an `exception` is held if its approval has ended by then (R-190), or if it was recalled (R-193).
  * @throws Problem, in this order, order_not_found, also if the caller sees no line of the pharmacy; treatment_not_found;
  * approval_ended for held lines (R-191); invalid_state; ship_to_required (R-203); facts_changed unless acknowledged (R-210)
  */

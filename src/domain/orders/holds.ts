@@ -11,8 +11,8 @@ type HoldReason = NonNullable<OrderLine['holdReason']>;
 const hasLeft = ({ status }: OrderLine): boolean => status === 'shipped' || status === 'delivered';
 
 /**
- * Holds lines, which cannot be undone (R-190): from now on, or from the end of their approval if that has passed. Lines
- * that are already held, cancelled, shipped or delivered do not change.
+ * Holds lines, which cannot be undone (R-190): from now on, or from `expiresAt` if that has passed. Lines that
+ * are already held, cancelled, shipped or delivered do not change.
  */
 export function held(
   order: OrderRecord,
@@ -37,7 +37,7 @@ export function held(
   return { state: changed, events };
 }
 
-/** Recalls lines that have shipped, and tells their pharmacy by an event (R-193). */
+/** Recalls lines that are shipped or delivered, and tells their pharmacies by an event (R-193). */
 export function recalled(
   order: OrderRecord,
   isMeant: (line: OrderLine) => boolean,
@@ -51,7 +51,7 @@ export function recalled(
   return { state: { ...order, updatedAt: now, lines: changed }, events };
 }
 
-/** Holds the lines that have not shipped. Recalls the others, unless their approval was only superseded. */
+/** Recalls lines that are shipped or delivered, unless their approval was only superseded; holds other open lines. */
 export function stopped(
   order: OrderRecord,
   isMeant: (line: OrderLine) => boolean,
@@ -62,7 +62,7 @@ export function stopped(
   return reason === 'superseded' ? first : followedBy(first, (state) => recalled(state, isMeant, reason, now));
 }
 
-/** Whether a line is held because its approval has expired: only while it is `pending` or an `exception` (R-190). */
+/** Whether a line must be held because its approval has expired: only while `pending` or an `exception` (R-190). */
 export const isExpired = ({ expiresAt }: OrderLine, now: Date): boolean => expiresAt !== null && expiresAt <= now;
 
 /** Holds the `pending` lines and those with an `exception` whose approval has expired (R-190). */

@@ -1,6 +1,6 @@
 import { Prisma, type Order, type OrderLine, type Payment, type Refund } from '../../../generated/prisma/client.js';
 
-/** The price and shipping of a treatment: frozen at the creation, or today's for a reorder. */
+/** The price and shipping of a treatment: frozen, or today's for a reorder. */
 interface PricedTreatment {
   readonly price: Prisma.Decimal;
   readonly shippingType: string;

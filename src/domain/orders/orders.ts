@@ -31,7 +31,7 @@ export interface OrderRecord extends Order {
   readonly factsChanges: Patient['factsChanges'];
 }
 
-/** Maximum of payments and refunds of one order, because every request for the order reads all of them. */
+/** Maximum of payments and refunds of one order together: every request for the order reads all of them. */
 export const MAX_PAYMENTS = 200;
 
 /** The id and number of a new order, given by a sandbox fixture or new, and its position in the encounter. */

@@ -12,7 +12,7 @@ import { MAX_PAYMENTS, ofPharmacies, orderEvent, type OrderRecord } from './orde
 /**
  * Records money that was paid elsewhere (R-59). Concurrent payments run one after the other, so their sum cannot exceed
  * the balance.
- * @param id of the payment; set only by the fixtures of a sandbox (R-15)
+ * @param id of the payment; set only by the fixtures of a sandbox (R-73)
  * @throws Problem as {@link decidePayment}, and order_not_found, clinic_not_permitted
  */
 export const recordPayment = (
@@ -103,6 +103,6 @@ function refuseTooMany({ payments, refunds }: OrderRecord): void {
 }
 
 function by({ caller, now }: Moment) {
-  if (!caller) throw new Error('money is recorded by API clients only');
+  if (!caller) throw new Error('a payment or refund needs a caller');
   return { apiClientId: caller.apiClientId, createdAt: now };
 }

@@ -52,7 +52,7 @@ const addressOf = ({ address1, address2, city, state, postal }: ClinicLocation):
 
 /**
  * The present status of a certificate (R-108).
- * @param code the tenant and the id of the encounter, a UUID v7 with 74 random bits, so that it cannot be guessed
+ * @param code the tenant and the encounter's id, whose random bits cannot be guessed
  * @throws Problem certificate_not_found
  */
 export async function verifyCertificate({ db, now }: { readonly db: Reads; readonly now: () => Date }, code: string) {

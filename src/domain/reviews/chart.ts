@@ -69,7 +69,7 @@ async function readChart(context: ModelContext, encounter: DetailedEncounter) {
     supplies: supplies.lines.map((line) =>
       isExpired(line, context.now()) ? { ...line, holdReason: 'expired' as const } : line,
     ),
-    /** Whether the chart omits older entries, or possible duplicates or their denials. */
+    /** Whether older entries, possible duplicates or their denials were not read; the view may omit more. */
     hasMore: [files, reviews, open, ended, supplies, possible].some(({ hasMore }) => hasMore),
     possibleDuplicates: possible.patients,
   };

@@ -14,7 +14,7 @@ type ChartPart = NonNullable<Schemas['Problem']['changed']>[number];
 /**
  * The parts of a chart's version, in this order (R-211): the count of the patient's facts, the counts of
  * decisions and cancellations, documents, what was ordered and sent, the encounter's treatments, and possible
- * duplicates. None of them depends on the present time: an approval or an encounter that expires does not change the chart.
+ * duplicates. None of them depends on the present time: an approval or an encounter that expires does not change the version.
  */
 export interface ChartMarks {
   readonly facts: string;
@@ -70,7 +70,7 @@ export async function readMarks(
   if (!row) throw new Problem('encounter_not_found');
   const { id, lastName, phone, dateOfBirth, ...marks } = row;
   const { patients } = possible ?? (await findPossibleDuplicates(context, { id, lastName, phone, dateOfBirth }));
-  // Sort: the original order depends on denials.
+  // Sort: the order of the duplicates is no part of the version.
   const others = patients.map((one) => [one.id, ...one.denials.map((denial) => denial.id)].join()).sort();
   return { ...marks, duplicates: createHash('sha256').update(others.join(' ')).digest('hex').slice(0, 12) };
 }

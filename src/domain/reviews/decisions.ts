@@ -61,7 +61,7 @@ function exceptionErrors(
 ): (readonly [string, string])[] {
   const ids = exceptTreatmentIds.map(canonicalUuid);
   if (ids.length > 0 && decision === 'denied')
-    return [['', 'must be empty for a denial, which declines every treatment']];
+    return [['', 'must be empty for a denial, which denies every treatment']];
   const errors = ids.flatMap((id, index): (readonly [string, string])[] => {
     if (!ofItem.includes(id)) return [[`/${index}`, 'is not a treatment of the item']];
     return ids.indexOf(id) < index ? [[`/${index}`, 'must not repeat an earlier id']] : [];
@@ -131,7 +131,7 @@ export async function readPresent(context: CallerContext, which: Prisma.Sql): Pr
   const among = Prisma.sql`p.id IN (SELECT product_id FROM encounter_treatment
     WHERE tenant_id = ${tenantId} AND encounter_id = ${columnOf(tenantId, 'id', which)})`;
   const { patient, clinic, treatments } = await subjects(context, patientOf(tenantId, which), among);
-  // Null only for a caller who may not see the encounter, which the command refuses.
+  // Null only if the encounter does not exist or the caller may not see it, which the command refuses.
   if (!patient || !clinic) throw new Problem('encounter_not_found');
   return { facts: factsAt(context.now(), patient, clinic), present: treatments };
 }

@@ -14,10 +14,10 @@ type End =
   | { readonly reason: 'revoked'; readonly revokedBy: string; readonly revocationReason: string };
 
 /**
- * Ends the approvals of these treatments of an encounter (R-82, R-83). Holds their order lines that have not
- * shipped; after a revocation, recalls the others (R-190, R-193). An item ends when none of its treatments is approved.
+ * Ends the approvals of these treatments of an encounter (R-82, R-83). After a revocation, recalls their order lines that
+ * are shipped or delivered (R-193); holds the other lines (R-190). An item ends when none of its treatments is approved.
  * The version of the encounter stays.
- * @param by the encounter in which the provider decided
+ * @param by the encounter whose review or revocation ends the approvals
  */
 export function endApprovals<E extends DecidedEncounter>(
   encounter: E,

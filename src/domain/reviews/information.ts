@@ -69,7 +69,7 @@ export function provideInformation(
   const { documentIds = [], additionalNotes } = body;
   refuseRepeatedIds(body);
   if (documentIds.length === 0 && !additionalNotes?.trim()) {
-    throw fieldProblem('validation_failed', '#', 'needs documentIds or additionalNotes', 'minProperties');
+    throw fieldProblem('validation_failed', '#', 'needs documentIds or non-blank additionalNotes', 'minProperties');
   }
   return encounterCommand<WithDocuments>(
     context,

@@ -28,7 +28,7 @@ it.each<[filter: string, query: () => object, as?: () => Partner]>([
   ['filtered by clinic', () => ({ clinicId })],
   ['for a client that is limited to a clinic', () => ({}), () => limited],
 ])(
-  'listRenewals %s sends one statement, which reads at most 88 rows for ten approvals',
+  'listRenewals %s sends one statement, which reads at most 88 rows of encounters, items and treatments for ten approvals',
   async (_filter, query, as = () => partner) => {
     const parameters = new URLSearchParams({ expiring_before: '2100-01-01', limit: '10', ...query() });
     const ask = async (): Promise<string> => {
@@ -39,13 +39,12 @@ it.each<[filter: string, query: () => object, as?: () => Partner]>([
     parameters.set('cursor', await ask());
     const statements = await ownStatementsOf(ask);
     expect(statements).toHaveLength(1);
-    // Eleven approvals (the last tells whether more follow), each with its encounter, patient, clinic and location, and
-    // with its treatment, product and category.
+    // Eleven approvals (the last tells whether more follow), each with encounter and treatment, and some filtered rows.
     for (const statement of statements) expect(await rowsRead(observer, statement)).toBeLessThanOrEqual(11 * 8);
   },
 );
 
-it('getClearances reads at most ten rows per statement for a patient with 10,000 decisions about a treatment', async () => {
+it('getClearances reads at most ten rows of encounters and treatments per statement for a patient with 10,000 decisions', async () => {
   const { id, patientId, clinicId: clinic, treatmentIds } = await completedEncounter(harness, partner);
   await copyEncounter(observer, id, 10_000);
   await observer.query(

@@ -14,8 +14,8 @@ import {
 } from '../../support/reviews.js';
 import { simulate } from '../../support/sandbox.js';
 
-// Each test changes rows of the service in one transaction, which a constraint between rows must reject, at COMMIT at
-// the latest. Checks of single rows and keys need no test: the migration declares them.
+// Most tests change rows of the service in one transaction, which a constraint between rows must reject, at COMMIT at
+// the latest. Checks of single rows need no test: the migration declares them.
 const { harness, observer } = await openObservedHarness();
 let warnings: string[] = [];
 observer.on('notice', ({ message }) => warnings.push(String(message)));
@@ -59,7 +59,7 @@ async function expiredEncounter(): Promise<Answer['body']> {
   return (await simulate(harness, partner, encounter_id, { outcome: 'expire' })).body;
 }
 
-/** Updates an encounter or its items. */
+/** The statement that updates an encounter or its items. */
 const change = (table: 'encounter' | 'gfe_item', set: string, status: Status): string =>
   `UPDATE ${table} SET ${set}
     WHERE tenant_id = '${tenantId}' AND ${table === 'gfe_item' ? 'encounter_id' : 'id'} = '${made[status].id}'`;

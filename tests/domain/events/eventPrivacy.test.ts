@@ -23,7 +23,7 @@ import {
 } from '../../support/reviews.js';
 import { fulfil } from '../../support/shipments.js';
 
-/** Marks the free texts of requests, except reference and visitUrl, so that a test can find them in events. */
+/** Marks free texts of requests, so that a test can find them in events. */
 const MARK = 'zqx';
 const text = (rest: string): string => `${MARK} ${rest}`;
 
@@ -34,11 +34,11 @@ const events = await eventsUpTo(harness, partner, 'patient.created', 2);
 
 async function send(target: string, options: CallOptions): Promise<Answer> {
   const answer = await call(harness, target, { token: partner.token, ...options });
-  if (answer.status >= 300) throw new Error(`${target}: ${answer.status} ${answer.body?.code}`);
+  if (answer.status >= 300) throw new Error(`Correct ${target}: it answered ${answer.status} ${answer.body?.code}`);
   return answer;
 }
 
-/** Provokes every type of event, with free text wherever a request takes some; the last event is a new patient. */
+/** Provokes every type of event by requests with marked texts; the last event is a new patient. */
 async function provokeEveryEvent(): Promise<void> {
   const { domain } = harness;
   const patientId = await newPatient(harness, partner, {
@@ -138,7 +138,7 @@ async function provokeEveryEvent(): Promise<void> {
 
 describe('the data of an event', () => {
   it('has no property for free text in the contract, except reference, visitUrl, carrier and trackingNumber', () => {
-    // The contract asks partners to send ids only (R-230); a visit needs its URL, a parcel its number.
+    // A reference must not hold a name or health data (R-230); a visit needs its URL, a parcel its carrier and number.
     const allowed = ['reference', 'visitUrl', 'carrier', 'trackingNumber'];
     const open = Object.entries(eventSchemas).flatMap(([type, { properties = {} }]) =>
       Object.entries(properties['data']?.properties ?? {})
@@ -155,7 +155,7 @@ describe('the data of an event', () => {
     }
   });
 
-  it('contains none of the free text that requests sent, except reference and visitUrl', () => {
+  it('contains none of the names, notes, reasons and file names that requests sent', () => {
     expect(JSON.stringify(events)).not.toContain(MARK);
     const names = new Set(events.flatMap((event) => Object.keys(event)));
     expect([...names].sort()).toEqual(['data', 'id', 'timestamp', 'type']);

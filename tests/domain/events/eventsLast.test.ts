@@ -32,7 +32,7 @@ const changes = exampleRequests(
 
 async function make({ title, send: sendIt }: ExampleRequest): Promise<void> {
   const { status } = await sendIt(harness, partner);
-  if (status >= 300) throw new Error(`${title}: ${status}`);
+  if (status >= 300) throw new Error(`${title} answered ${status}: correct the example`);
 }
 
 const day = 24 * 3_600_000;
@@ -44,7 +44,7 @@ async function typesWritten(): Promise<string[]> {
   return rows.map(({ type }) => type);
 }
 
-/** Runs all writers of events: the operations, the jobs at several times, the operator's commands. @returns their types */
+/** Writes events of every type by operations, jobs at several times and commands of the operator. @returns the types */
 async function writeAllEvents(): Promise<Set<string>> {
   const written: string[] = [];
   const { domain, services } = harness;

@@ -27,9 +27,9 @@ import {
 } from '../../support/reviews.js';
 
 let body: EncounterBody;
-/** Another patient with the same birth date and last name, if the test has one. */
+/** Another patient with the same birth date and last name, if the case has one. */
 let duplicate: string;
-/** A finished review of the same patient, and the one under review. */
+/** A finished encounter of the patient, and the one under review. */
 let earlier: Answer['body'];
 let encounter: Answer['body'];
 const harness = await openHarness();
