@@ -13,7 +13,7 @@ import * as operations from './operations/index.js';
 import type { Operations } from './operations/operation.js';
 import { Problem } from './problem.js';
 
-/** Security headers of every response. Pages and files replace the Content-Security-Policy. */
+/** Security headers of all responses but Node's own. Pages and files replace the Content-Security-Policy. */
 const PROTECTION = {
   'Content-Security-Policy': "default-src 'none';base-uri 'none';frame-ancestors 'none'",
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -95,4 +95,4 @@ function otherRoutes(services: Services, { match, headers: common }: Backend): E
 
 /** The detail of the problem for an unknown path that ends with a slash, which callers may have added by mistake. */
 const finalSlash = (path: string): string | undefined =>
-  /.\/$/.test(path) ? 'No operation has this path. Send it without the slash at its end.' : undefined;
+  /.\/$/.test(path) ? 'No operation has this path: none ends with a slash. Send it without, or see /docs.' : undefined;

@@ -34,7 +34,7 @@ function parse(environment: Readonly<Record<string, string | undefined>>) {
   return { values: customCleanEnv(given, variables, (values) => values, { reporter }), faults };
 }
 
-/** The address of a server on this machine. Replaces wildcard addresses, which clients cannot connect to. */
+/** The address of a server on this machine. Replaces wildcard addresses, which not every system connects to. */
 export function localUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
@@ -53,7 +53,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     databaseUrl: values.DATABASE_URL ?? null,
     /** Set if `databaseUrl` is a pooler in transaction mode: the address of the database itself. */
     databaseDirectUrl: values.DATABASE_DIRECT_URL ?? null,
-    /** Null = the service's role owns the schema. */
+    /** Null = the role of `databaseUrl` owns the schema. */
     databaseOwnerUrl: values.DATABASE_OWNER_URL ?? null,
     databasePoolSize: values.DATABASE_POOL_SIZE,
     /** Seconds. */

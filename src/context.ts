@@ -49,7 +49,7 @@ export interface Services extends DomainContext {
   readonly recordAudit: (row: AuditRow) => Promise<void>;
 }
 
-/** A row of the audit: ids and codes, never values or names. */
+/** A row of the audit, without health data and names of patients. */
 export interface AuditRow {
   readonly at: Date;
   /** Null for a command of the operator that concerns no tenant. */
@@ -61,7 +61,7 @@ export interface AuditRow {
   readonly operationId: string;
   readonly resourceType: string | null;
   readonly resourceId: string | null;
-  /** The patients whom the request or its response names, each once. */
+  /** The patients whom the request or its response names or is about, each once. */
   readonly patientIds: readonly string[];
   readonly status: number | null;
   readonly code: string | null;
@@ -106,7 +106,7 @@ export interface PublicContext extends Services {
   readonly requestId: string;
   readonly audit: RequestAudit;
   readonly requestLimits: RequestLimits;
-  /** The request's Authorization header, for client authentication at the token endpoint (RFC 6749 §2.3.1). */
+  /** The Authorization header: an access token or, at the token endpoint, client credentials (RFC 6749 §2.3.1). */
   readonly authorization: string | undefined;
 }
 

@@ -14,7 +14,7 @@ export type EventType = Schemas['EventType'];
 export type EventDataOf<Type extends EventType> = Schemas[Type]['data'];
 export type EncounterState = Schemas['Encounter']['status'];
 
-/** A request body as operations receive it: src/http has removed nulls of optional fields, which count as absent. */
+/** A body that is no merge patch, as operations receive it: without nulls of optional fields, which count as absent. */
 type WithoutNulls<T> = T extends readonly (infer Element)[]
   ? WithoutNulls<Element>[]
   : T extends object
@@ -66,7 +66,7 @@ type ReturnedStatus<Id extends OperationId> = {
     : Status;
 }[keyof Responses<Id>];
 
-/** Response headers that src/http sets, so that operations do not return them. */
+/** Response headers that operations do not return: src/http and, for the last one, withIdempotency.ts set them. */
 type CommonHeader =
   | 'X-Request-Id'
   | 'API-Version'

@@ -71,9 +71,9 @@ export const problems = JSON.parse(readFileSync(new URL('generated/problems.json
 /** An error of the token endpoint, in the form of RFC 6749 §5.2. */
 export class OAuthProblem extends Error {
   readonly error: OAuthErrorCode;
-  /** Whether the client used HTTP Basic; then the response needs a challenge. */
+  /** Whether authentication by HTTP Basic failed; then the response needs a challenge. */
   readonly basic: boolean;
-  /** The submitted client id, for the log; undefined if it is not shaped like one, because callers can send any text. */
+  /** The client id of a failed login, for the log; undefined if not shaped like one, because callers can send any text. */
   readonly clientId: string | undefined;
 
   constructor(error: OAuthErrorCode, description: string, basic = false, clientId?: string) {

@@ -86,14 +86,14 @@ export async function startService(start: Start) {
   }
 }
 
-/** Only uploads need S3, so a temporary failure does not stop the start. */
+/** Of all requests only uploads need S3, so a temporary failure does not stop the start. */
 async function checkStore({ objects, config, log }: Services): Promise<void> {
   await objects.check().catch((error: unknown) => {
     const reason = reasonOf(error);
     if (config.objectStore.kind === 'file' || (error as Error).cause instanceof WrongStoreSetting) {
       throw new Error(`OBJECT_STORE cannot be used: ${reason}. See "scripts/ces doctor".`, { cause: error });
     }
-    log.warn({ reason }, 'the object store at S3_ENDPOINT does not answer; uploads fail until it does');
+    log.warn({ reason }, 'the object store at S3_ENDPOINT fails; uploads fail, too, until it works');
   });
 }
 
@@ -137,7 +137,7 @@ function welcome(baseUrl: string, { databaseUrl, dataDir }: Config, [first]: rea
       `      "const [t] = require('${file}').tenants; t.clientId + ':' + t.clientSecret")"`,
     );
   } else if (databaseUrl === null) {
-    // The credentials are missing: their file was deleted, or the process died before writing it.
+    // The tenant `demo` exists, but the file with its credentials does not.
     lines.push('  credentials  none on file: scripts/ces client create --tenant demo --preset partner');
   }
   process.stderr.write(`${lines.join('\n')}\n`);

@@ -21,7 +21,7 @@ export function configWarnings(environment: Readonly<Record<string, string | und
     });
   // A shell that reads a file for systemd loses a DATABASE_URL with & and without quotes.
   if (!environment['DATABASE_URL'] && environment['BASE_URL']?.startsWith('https:'))
-    warnings.push('DATABASE_URL is not set: this works on the embedded database in DATA_DIR.');
+    warnings.push('DATABASE_URL is not set: the embedded database in DATA_DIR is used.');
   if (environment['RATE_LIMIT'] === 'off')
     warnings.push('RATE_LIMIT=off: clients may send any number of requests. Use it for load tests only.');
   return warnings;

@@ -7,12 +7,12 @@ export interface DatabasePlace extends Pick<EmbeddedPostgresOptions, 'dataDir' |
   readonly databaseUrl: string | null;
   /** Set if `databaseUrl` is a pooler in transaction mode: the address of the database itself. */
   readonly databaseDirectUrl: string | null;
-  /** Address for migrations; null = they use the role of the service. */
+  /** Address for migrations; null = they use the role of `databaseUrl`. */
   readonly databaseOwnerUrl: string | null;
 }
 
 export interface ServiceDatabase {
-  /** For checks and commands, which need sessions; never the address of a pooler. */
+  /** For checks and commands, which need sessions; never that of a pooler in transaction mode. */
   readonly url: string;
   /** For requests, jobs and webhooks; may be the address of a pooler. */
   readonly requests: { readonly url: string; readonly isPooled: boolean };
@@ -21,7 +21,7 @@ export interface ServiceDatabase {
   close(): Promise<void>;
 }
 
-/** Opens the configured database without checking its schema. @throws Error as {@link protectedUrl} */
+/** Opens the configured database without checking its schema. @throws Error that says what to do */
 export async function configuredDatabase(place: DatabasePlace): Promise<ServiceDatabase> {
   const { databaseUrl, databaseDirectUrl, databaseOwnerUrl, ...embedded } = place;
   if (databaseUrl === null) {

@@ -3,7 +3,7 @@ import type { ObjectStore } from '../adapters/objects/objectStore.js';
 import { metrics } from '../telemetry.js';
 import { Problem } from '../problem.js';
 
-/** Counts the calls of a store by outcome, if metrics are on. */
+/** Counts the calls that change a store by outcome, if metrics are on. */
 export function countedStore(store: ObjectStore): ObjectStore {
   const calls = metrics?.storeCalls;
   if (!calls) return store;
@@ -24,7 +24,7 @@ export function countedDownloads(download: Downloader): Downloader {
   return (url, limits, use) => counted(download(url, limits, use), (outcome) => fetches.inc({ outcome }));
 }
 
-/** Counts the outcome of a call: "ok", or the code of its problem. */
+/** Counts the outcome of a call: "ok", the code of its problem, or "internal_error". */
 async function counted<T>(work: Promise<T>, count: (outcome: string) => void): Promise<T> {
   try {
     const result = await work;

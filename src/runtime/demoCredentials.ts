@@ -6,7 +6,7 @@ import { errorCode } from '../failures.js';
 
 export type { DemoTenant };
 
-/** Creates the demo tenants once. Stores their credentials with this start's address (mode 0600). @returns them */
+/** Creates the demo tenants once. Stores known credentials with this start's address (mode 0600). @returns them */
 export async function ensureDemo(services: Services, dataDir: string, baseUrl: string): Promise<DemoTenant[]> {
   const file = join(dataDir, 'demo-credentials.json');
   const known = await readTenants(file);

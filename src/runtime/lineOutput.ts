@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs';
 
-/** Maximum of characters that wait while writing fails; further lines are lost. */
+/** Maximum of characters that wait to be written; further lines are lost. */
 const MAX_WAITING = 1024 ** 2;
 /** Milliseconds to collect lines before a write, and to wait after a failed one. A pipe takes 64 KiB at a time. */
 const PAUSE_MS = 10;
@@ -8,9 +8,9 @@ const PAUSE_MS = 10;
 const LAST_TRIES = 100;
 
 /**
- * Writes lines without blocking or failing. A full disk or a stopped reader delays lines, and loses lines beyond a
- * limit, but the process continues and can end. pino's own destination would throw and keep the process alive.
- * @param onLost called for each line that is lost
+ * Writes lines without failing or, until the process ends, blocking. A full disk or a stopped reader delays lines;
+ * those beyond a limit are lost. pino's own destination would throw and keep the process alive.
+ * @param onLost called for each line beyond that limit
  */
 export function openLineOutput(fd: number, onLost: () => void): { write(line: string): void } {
   let waiting = '';

@@ -61,7 +61,7 @@ async function servePage(
   };
 }
 
-/** Adds gauges for the whole service. Returns a function that updates them and omits those that cannot be read. */
+/** Adds gauges of this server and of all. Returns a function that updates them and omits those that cannot be read. */
 function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Promise<void> {
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });

@@ -7,8 +7,8 @@ const TIMEOUT_MS = 2_000;
 const CACHE_MS = 1_000;
 
 /**
- * Creates the check whether the database answers, which runs once per second regardless of the number of probes, and on
- * its own connection: it never queues behind requests.
+ * Creates the check whether the database answers. It runs at most once per second, regardless of the number of probes,
+ * and on its own connection: it never queues behind requests.
  */
 export function databaseCheck(url: string): () => Promise<boolean> {
   const pool = openPool({

@@ -9,12 +9,12 @@ interface ServiceDatabaseOptions extends DatabasePlace {
   readonly applyMigrations: boolean;
 }
 
-/** Opens the configured database with the schema of this build. @throws Error as {@link withSchema} */
+/** Opens the configured database with a schema that this build supports. @throws Error with the reason */
 export async function openServiceDatabase(options: ServiceDatabaseOptions): Promise<ServiceDatabase> {
   return withSchema(await configuredDatabase(options), options);
 }
 
-/** Migrates or checks the schema; closes the database on failure. @throws Error that says what to do */
+/** Migrates or checks the schema; closes the database on failure. @throws Error with the reason */
 export async function withSchema(
   database: ServiceDatabase,
   { databaseUrl, applyMigrations, log }: Pick<ServiceDatabaseOptions, 'databaseUrl' | 'applyMigrations' | 'log'>,
@@ -32,7 +32,7 @@ export async function withSchema(
 /**
  * Migrates the tables, and grants the rights of the service's role.
  * @param log receives messages while a migration waits for locks
- * @returns the applied migrations. @throws Error naming a migration that fails, or that this build does not know
+ * @returns the applied migrations. @throws Error naming a migration that fails or is unknown, or the driver's
  */
 export async function migrateDatabase(
   { ownerUrl, url }: Pick<ServiceDatabase, 'ownerUrl' | 'url'>,
@@ -47,7 +47,7 @@ export async function migrateDatabase(
 
 /**
  * The migrations that {@link migrateDatabase} would apply. If the database is newer but supported, only logs that.
- * @throws Error if the database has migrations that this build does not support
+ * @throws Error with the reason why this build cannot use the schema, or the driver's
  */
 export async function pendingMigrations(url: string, log: (message: string) => void): Promise<string[]> {
   const schema = await checkSchema(url);
@@ -75,7 +75,7 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
       // SQLSTATE 42501 means insufficient privilege.
       const grant = `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants the missing rights.`;
       const advice = sqlState(cause) === '42501' ? grant : '';
-      throw new Error(`DATABASE_URL cannot be used: ${messageOf(cause)}${advice}`, { cause });
+      throw new Error(`The database at DATABASE_URL cannot be used: ${messageOf(cause)}${advice}`, { cause });
     });
   if (pending.length === 0) return;
   throw new Error(

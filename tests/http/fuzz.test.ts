@@ -141,7 +141,7 @@ it(`the service answers ${REQUESTS} valid and broken requests of all presets as 
   const counts = { broken: 0, refused: 0 };
   await fc.assert(
     fc.asyncProperty(request, async ({ caller, made }) => {
-      if (!made) throw new Error('an operation without requests');
+      if (!made) throw new Error('requestsOf lacks an operation: add requests for it');
       const { operation, isBroken, body, parameters, key } = made;
       const keyed = operation.parameters.some(({ name }) => name === 'Idempotency-Key');
       const headers = { 'Content-Type': 'application/json', ...(keyed && { 'Idempotency-Key': key }) };

@@ -47,7 +47,7 @@ describe('the text of a body', () => {
     '['.repeat(deep),
   ];
 
-  it('gets malformed_json for invalid JSON, invalid UTF-8 and lone surrogates, at every operation', () =>
+  it('gets 400 for invalid JSON, invalid UTF-8 and lone surrogates, at every operation', () =>
     service.everyOperation(async (operation) => {
       for (const text of sampleFor(operation, texts))
         expectRefusal(operation, await service.sendText(operation, text), 'malformed_json');
@@ -75,7 +75,7 @@ describe('the depth of JSON', () => {
     nested('{"a":', '}', 40_000),
   ];
 
-  it('gets malformed_json above 32 levels, in the whole body or in one value, at every operation', () =>
+  it('gets 400 above 32 levels, in the whole body or in one value, at every operation', () =>
     service.everyOperation(async (operation) => {
       for (const value of sampleFor(operation, deep)) {
         expectRefusal(operation, await service.sendText(operation, value), 'malformed_json');
@@ -95,7 +95,7 @@ describe('the depth of JSON', () => {
 });
 
 describe('JSON that breaks the contract', () => {
-  it('gets validation_failed when it is not an object or the body is empty, at every operation', () =>
+  it('gets 400 when it is not an object or the body is empty, at every operation', () =>
     service.everyOperation(async (operation) => {
       const example = JSON.stringify(exampleBody(operation));
       const values = ['', 'null', 'true', '0', '""', '"text"', '[]', JSON.stringify(example), `[${example}]`];

@@ -10,7 +10,7 @@ import { withLimits } from '../support/limits.js';
 import { expectProblem } from '../support/refusals.js';
 import { loginBody } from '../support/tokens.js';
 
-// Limits use the real clock and last a minute: quota that a test uses stays used.
+// Limits use the real clock, and most last a minute: quota that a test uses stays used.
 
 const settings = { REQUESTS: 4, BURST: 1000, UPLOADS: 1, BULK: 1, TOKENS: 3, TOKEN_FAILURES: 2 };
 const variables = Object.entries(settings).map(([name, limit]) => [`RATE_LIMIT_${name}`, String(limit)]);
@@ -191,7 +191,7 @@ describe('the token endpoint', () => {
   });
 });
 
-it('verifyCertificate is limited by address, as failed logins are', async () => {
+it('verifyCertificate is limited by address, with the quota of failed logins', async () => {
   const verify = (address: string): Promise<Answer> =>
     call(harness, `GET /certificates/nobody.${harness.domain.newId()}`, {
       headers: { 'X-Forwarded-For': `10.0.0.1, ${address}` },

@@ -42,7 +42,7 @@ async function expectRefused(connection: RawConnection, status: number): Promise
 const head = 'GET /healthz HTTP/1.1\r\nHost: x\r\n';
 const post = (...framing: [string, string]): Buffer =>
   requestBytes({ method: 'POST', target: '/clients', headers: jsonHeaders(partner.token, framing) });
-/** A request whose body should follow. */
+/** A request with only the first byte of its body. */
 const slowPost = (length: number): Buffer => Buffer.concat([post('Content-Length', String(length)), Buffer.from('{')]);
 const failures = () => harness.logged.filter(({ msg }) => msg === 'request failed');
 
@@ -169,7 +169,7 @@ describe('malformed HTTP', () => {
     expect(refused).toMatchObject({ status: 400, text: '' });
   });
 
-  it('gets 431 and a closed connection for headers of 16 KiB', async () => {
+  it('gets 431 and a closed connection for headers of more than 16 KiB', async () => {
     for (const headers of [`X-Y: ${'a'.repeat(16 * 1024)}\r\n`, `X-Y: ${'a'.repeat(100)}\r\n`.repeat(160)]) {
       const connection = await openConnection(harness);
       connection.socket.write(`${head}${headers}\r\n`);

@@ -49,7 +49,7 @@ async function untilNoneIsOpen(): Promise<void> {
   while ((await promisify(server.getConnections.bind(server))()) > 0) await delay(20);
 }
 
-/** Reads some `perStep` bytes every 100 ms until the other side closes; returns the total. */
+/** Reads some `perStep` bytes every 100 ms until the body is complete or the connection closes; returns the total. */
 async function read(client: Socket, perStep: number): Promise<number> {
   let [total, pauseAt] = [0, perStep];
   client.on('data', (chunk: Buffer) => {

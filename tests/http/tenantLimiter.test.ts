@@ -45,7 +45,7 @@ async function whileWaiting(count: number, work: (waiting: Promise<Answer>[]) =>
 }
 
 describe('a tenant with many callers', () => {
-  it('does not delay another tenant, even while all its requests wait for a lock', async () => {
+  it('does not delay another tenant, even while a lock delays all its requests', async () => {
     const answers = await whileWaiting(CALLERS, async () => {
       // The lock holds one connection and the sandbox another; the other two are free.
       expect(statuses(await Promise.all(times(CALLERS, () => listProducts(live))))).toEqual([200]);

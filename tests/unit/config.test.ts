@@ -203,9 +203,7 @@ describe('a warning', () => {
 
   it('says that a public server without DATABASE_URL works on the embedded database', () => {
     const publicly = { BASE_URL: 'https://api.example.com' };
-    expect(configWarnings(publicly)).toEqual([
-      'DATABASE_URL is not set: this works on the embedded database in DATA_DIR.',
-    ]);
+    expect(configWarnings(publicly)).toEqual(['DATABASE_URL is not set: the embedded database in DATA_DIR is used.']);
     expect(configWarnings({ ...publicly, DATABASE_URL: 'postgresql://db.example/ces' })).toEqual([]);
     expect(configWarnings({ BASE_URL: 'http://localhost:3000' })).toEqual([]);
   });

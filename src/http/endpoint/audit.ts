@@ -3,7 +3,7 @@ import type { RequestAudit, Services } from '../../context.js';
 import { anyUuid } from '../../domain/transactions/uuid.js';
 import { addressOf, type Locals, type Request, type Route } from './route.js';
 
-/** The validated parts of a request, the only ones from which the audit takes values. */
+/** Path, query and body of a request, each set only once it is valid. The audit takes ids from them. */
 export interface ValidatedRequest {
   path: object;
   query: object;
@@ -19,7 +19,7 @@ export interface AuditRule {
   /** The patient whom the request names. */
   readonly patientOf: FindId;
   readonly reviewerOf: FindId;
-  /** Whether a successful response can name a patient. Other responses are not searched, because some are long. */
+  /** Whether successful responses can name a patient. If not, they are not searched, because some are long. */
   readonly namesPatients: boolean;
 }
 
@@ -29,7 +29,7 @@ const SCHEMA_OF_PATIENT = new RegExp(`"(${[...PATIENT_NAMES].join('|')})":`);
 
 const LOCATION = /^(path|query|body|response)(\.\w+)+$/;
 
-/** The `x-audit` of an operation; null for a public one without it. @throws Error if a secured one has no valid x-audit */
+/** An operation's `x-audit`; null if public and without it. @throws Error if it is invalid, or missing at a secured one */
 export function auditRule({ operationId = '', security = [], ...operation }: Operation): AuditRule | null {
   const declared: unknown = 'x-audit' in operation ? operation['x-audit'] : undefined;
   if (declared === undefined && security.length === 0) return null;

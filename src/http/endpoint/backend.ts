@@ -36,7 +36,7 @@ interface Exchange {
   authenticated: Authenticated | null;
 }
 
-/** Answers requests. @param protective headers of every response, in addition to those of the contract */
+/** Answers requests. @param protective headers of its responses, in addition to those of the contract */
 export function createBackend(
   endpoints: readonly Endpoint[],
   services: Services,
@@ -85,7 +85,7 @@ export function createBackend(
     if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
   };
   const match = buildMatcher(endpoints);
-  return { match, /** The headers of every response. */ headers: common, answer };
+  return { match, /** Headers of responses; pages and files replace some. */ headers: common, answer };
 }
 
 /** Counts a request against the caller's limits. @throws Problem rate_limited */
@@ -135,7 +135,7 @@ function slots(endpoints: readonly Endpoint[], services: Services, unread: Retur
       return endpoint.run(request, { ...live, ...sampleFiles, now: aheadOf(context.now, clockOffsetMs) });
     };
     return limiter.run(caller, run).catch((error: unknown) => {
-      // Ignore a timeout while waiting for a slot if the caller had hung up before.
+      // Ignore that no slot was given if the caller had hung up before.
       if (hasBegun || !hasGone(req)) throw error;
       return null;
     });
@@ -164,7 +164,7 @@ async function fail(exchange: Exchange, error: unknown): Promise<never> {
   throw failure.problem;
 }
 
-/** Commits the audit row of a response, unless the operation's transaction has done so. */
+/** Commits the audit row of a response if it needs one that the operation's transaction has not committed. */
 async function record({ endpoint, context }: Exchange, response: Parameters<RequestAudit['rowOf']>[0]): Promise<void> {
   const { audit, recordAudit } = context;
   if (endpoint.audit && audit.clientId !== null && !audit.isCommitted) await recordAudit(audit.rowOf(response));

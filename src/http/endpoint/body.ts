@@ -17,7 +17,7 @@ const SUSPECT = /\\u[dD][89a-fA-F]|(?:^|[:[,])\s*-?\d[\d.]*[eE]\+?\d{2}|(?<!\d)\
 
 const readRaw = express.raw({ limit: BODY_LIMIT, inflate: false, type: () => true });
 
-/** Reads and parses the body. @throws Problem content_type_not_json, malformed_json, body_too_large */
+/** Reads the body. @throws Problem content_type_not_json, malformed_json, body_too_large, validation_failed */
 export async function readBody(req: IncomingMessage, res: ServerResponse, mediaTypes: readonly string[]) {
   const bytes = await readBytes(req, res);
   if (bytes.length === 0) return undefined;

@@ -36,12 +36,12 @@ export interface Endpoint {
   readonly takesKey: boolean;
   /** Null = the audit does not record its requests. */
   readonly audit: AuditRule | null;
-  /** Whether the operation can change the time of a sandbox. */
+  /** False = the operation cannot change the time of a sandbox. */
   readonly mayMoveClock: boolean;
   /** Problems that a sandbox may ask for instead of the operation's result. */
   readonly problems: DocumentedProblems;
   readonly readParameters: ReadParameters;
-  /** Deletes optional members that are null, then validates the body. @throws Problem */
+  /** Validates the body, without optional members that are null unless it is a merge patch. @throws Problem */
   checkBody(body: unknown): void;
   /** Compares a response with the contract. @throws Error if it differs */
   checkResponse(answer: Answer): void;
@@ -56,9 +56,9 @@ interface DeclaredOperation extends Pick<ContractOperation, 'operationId' | 'pat
   readonly 'x-rate-limit'?: string;
 }
 
-/** Connects operations with the contract. @throws Error if an operation is missing in code or contract */
+/** Connects operations with the contract. @throws Error if one is missing in code or contract, or declared wrongly */
 export async function endpointsOf(operations: Operations): Promise<Endpoint[]> {
-  // The only cast: `Operations` guarantees the input and output types of each operation.
+  // This cast is safe: `Operations` guarantees the input and output types of each operation.
   const handlers = operations as Readonly<Record<string, Run>>;
   // `quick` skips a check of the document that supports only OpenAPI 3.0; `make lint` checks ours.
   const api = new OpenAPIBackend({ definition: readContract(), quick: true, strict: true, validate: false, handlers });

@@ -15,11 +15,11 @@ export const RETRY_AFTER = 5;
 /** Maximum of errors in a response: a hostile request must not cause a long response. */
 export const MAX_FIELD_ERRORS = 50;
 
-/** Turns errors into responses and logs them; no other code does so. */
+/** Turns errors into responses, and logs internal errors, overloads and failed logins. */
 export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>): ErrorRequestHandler {
   let overloads = 0;
   let lastWarning = -Infinity;
-  /** Counts a refusal by a tenant's own load, and warns once a second: its callers could otherwise fill the log. */
+  /** Counts a refusal because of load, and warns at most once a second: callers could otherwise fill the log. */
   const noteOverload = (res: Response): void => {
     metrics?.limitHits.inc({ limit: 'tenant' });
     overloads += 1;
@@ -104,7 +104,7 @@ function sendOAuthProblem(req: Request, res: Response, { error, message, basic }
   res.json({ error, error_description: message });
 }
 
-/** Whether a token request gets this problem in the form of RFC 6749: true for those that the caller can avoid. */
+/** Whether a token request gets this problem in the form of RFC 6749: true for 400 and 429 (R-77). */
 const isOAuth = ({ code }: Problem): boolean => problems[code].status === 400 || code === 'rate_limited';
 
 function startResponse(req: Request, res: Response, status: number, code: string, challenge: string | undefined): void {
@@ -130,7 +130,7 @@ function oauthProblemOf({ code, errors, message }: Problem): OAuthProblem {
   return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${location} ${first.detail}.`);
 }
 
-/** The challenge for a 401 or 403. RFC 6750 §3: no error attribute without a token, or if the token is not the reason. */
+/** The challenge for a 401 or 403 (RFC 6750 §3). A 401 that is not about a sent token has no error attribute. */
 function challengeOf({ code, scope }: Problem, status: number): string | undefined {
   if (status === 403) return `Bearer ${REALM}, error="insufficient_scope"${scope ? `, scope="${scope}"` : ''}`;
   if (status !== 401) return undefined;
@@ -138,7 +138,7 @@ function challengeOf({ code, scope }: Problem, status: number): string | undefin
   return plain ? `Bearer ${REALM}` : `Bearer ${REALM}, error="invalid_token"`;
 }
 
-/** The media type of a problem: problem+json, unless the caller accepts only application/json (R-77). */
+/** The media type of a problem: problem+json, unless the caller accepts application/json but not this. */
 function mediaType(req: Request): string {
   // Responses state a charset, so the Accept header may name one, too.
   const admits = (type: string): boolean => req.accepts([type, `${type}; charset=utf-8`]) !== false;

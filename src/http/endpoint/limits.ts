@@ -36,7 +36,7 @@ export function limitsOf(limits: Limits | null, locals: Locals, addressOf: () =>
   };
 }
 
-/** The response headers about the limit against which the request was counted last; empty if there is none. */
+/** The response headers about the limit that was counted or checked last; empty if there is none. */
 export function limitHeaders({ usage }: Locals): Readonly<Record<string, string>> {
   if (!usage) return {};
   const { name, quota, windowSeconds, remaining, resetSeconds } = usage;

@@ -62,7 +62,7 @@ export function parameterReader(declared: readonly Parameter[]): ReadParameters 
   };
 }
 
-/** A function that converts text to the parameter's type; undefined for strings. Text that it cannot read fails the schema. */
+/** A converter of text to the parameter's type; undefined if none is needed. Text that it cannot read fails the schema. */
 function readerOf(parameter: Omit<Parameter, 'name'>): ((given: unknown) => unknown) | undefined {
   const { type, enum: values = [], items } = parameter.schema;
   if (type === 'integer') return ofText((text) => (/^-?(0|[1-9]\d*)$/.test(text) ? finite(Number(text)) : text));

@@ -29,7 +29,7 @@ export interface Locals {
   usage?: Usage;
   /** The code of the problem response. */
   code?: string;
-  /** The behavior that a sandbox's request asks for. Its problem is not logged as an error, nor its delay measured. */
+  /** The behavior that a sandbox's request asks for. Its problem is not logged as an error; metrics omit its delay. */
   behavior?: Behavior;
   /** The error for Express to turn into a response. */
   failure?: unknown;

@@ -72,9 +72,7 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
   };
 
   return {
-    /**
-     * Runs work in a slot. @throws TenantOverload if the tenant's queue is full or the wait too long
-     */
+    /** Runs work in a slot. @throws TenantOverload if the tenant's queue is full or the wait too long */
     async run<T>(
       { tenantId, tenantMode }: Pick<Caller, 'tenantId' | 'tenantMode'>,
       work: (withoutSlot: Context['withoutSlot']) => Promise<T>,
@@ -97,7 +95,7 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
   };
 }
 
-/** A refusal because of the tenant's own load, not because of a failure of the service. */
+/** A refusal because of load, mostly of the tenant itself, not because of a failure of the service. */
 export class TenantOverload extends Problem {
   constructor(detail: string) {
     super('dependency_unavailable', detail);
@@ -105,14 +103,16 @@ export class TenantOverload extends Problem {
 }
 
 const tooMany = (): Problem =>
-  new TenantOverload('Too many requests of your tenant are waiting. Retry after the seconds in Retry-After.');
+  new TenantOverload(
+    'Too many requests of your tenant are waiting, or this one waited too long. Retry after the seconds in Retry-After.',
+  );
 
 /** Maximum bytes of one tenant's unread responses; the largest response has about 3 MB. */
 const MAX_UNREAD = 32 * 1024 ** 2;
 /** Responses of fewer bytes are not counted: the operating system buffers them at once. */
 const MIN_COUNTED = 16 * 1024;
 
-/** Limits the memory for responses that a tenant reads slowly, without affecting other readers. */
+/** Limits the memory for responses that a tenant reads slowly, without affecting other tenants. */
 export function unreadResponses() {
   const unread = countByTenant();
   return {

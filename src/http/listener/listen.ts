@@ -9,7 +9,7 @@ export async function listen(server: Server, port: number, host: string): Promis
   return (server.address() as AddressInfo).port;
 }
 
-/** Starts listening. @throws Error that names HOST and PORT, with advice if the port is taken */
+/** Starts listening. @throws Error that names HOST and PORT, with advice */
 export function listenAt(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
   return listen(server, port, host).catch((cause: unknown) => {
     const advice =

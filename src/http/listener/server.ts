@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Services } from '../../context.js';
 
-/** Milliseconds after which a slow connection is closed, so that slow connections cannot pile up. */
+/** Milliseconds. Slow connections are closed, so that they cannot pile up. */
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 15_000,

@@ -8,7 +8,7 @@ import { compressed, documentHandler, type Encoding } from './document.js';
 /** Hash of Redoc's inline script, which sets the color scheme before the page is painted. `make docs` verifies it. */
 export const INLINE_SCRIPT = "'sha256-jwomWTwW+cbYvvb/uqmFRuOGL0FhXkaW0iynbO3M6Oc='";
 
-/** Security policies of the pages: scripts and connections only of this service; inline styles, which Redoc adds. */
+/** Security policies of the pages: scripts and connections only of this service, and Redoc's inline styles. */
 const POLICIES = {
   docs:
     `default-src 'none'; script-src 'self' ${INLINE_SCRIPT}; style-src 'unsafe-inline'; img-src data:; font-src data:; ` +
@@ -55,7 +55,7 @@ interface Addressed {
   };
 }
 
-/** Serves the reference, the workbench, the bundled contract and the documents made from them. */
+/** Serves the reference, the workbench, the bundled contract, the documents made from it, and the packed client. */
 export function docsRoutes(service: { readonly baseUrl: string }): Router {
   const router = express.Router();
   router.get('/', (_req, res) => res.redirect('/docs'));

@@ -56,7 +56,7 @@ function refuse(response: Response, status: number, text: string): void {
   response.status(status).type('text/plain').send(text);
 }
 
-/** The status for an error: 404, 412 and 416 are about the request; others come from the disk and give 503. */
+/** The status for an error of `sendFile`: its 404, 412 or 416; for any other, which comes from the disk, 503. */
 function statusOf({ status = 500 }: { readonly status?: number }): number {
   return [404, 412, 416].includes(status) ? status : 503;
 }
