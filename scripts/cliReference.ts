@@ -1,4 +1,4 @@
-/** Writes the reference of the CLI from its definitions. */
+/** Writes the reference of the operator's program, production/cli.md, from the definitions of its commands. */
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const out = (text: string): void => {
 };
 const program = createProgram({ environment: {}, out, err: out, screen: null }, out);
 
-/** The end of a command's help, after its options: formats, notes and examples. */
+/** The end of a command's help, after its options, such as notes and examples. */
 function textAfterHelp(command: CommandUnknownOpts): string {
   output = '';
   command.outputHelp();

@@ -1,6 +1,6 @@
 /**
  * Packs the TypeScript client of `src/client`, with the contract's types, into generated/client/package. The package
- * needs nothing of the server. Also packs that folder into the archive that the service offers (D-168).
+ * needs nothing of the server. Also packs that folder into an archive, which the service offers (D-168).
  */
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -13,7 +13,7 @@ const CLAIM = '  pending_review --> in_review: claim\n';
 const HIDDEN = '  pending_review --> in_review: hidden\n';
 const BELOW = '  awaiting_information --> completed: hidden\n  awaiting_information --> denied: hidden\n';
 
-/** Renders a diagram as SVG. The SVG names a remote font, whose import the pages' policies block. */
+/** Renders a diagram as SVG, without the import of a remote font, which the pages' policies would block. */
 export const svgOf = (diagram: string, colors: object = {}): string =>
   // With the default spacing of 48 pixels, an arrow of the encounter's states ends behind its state, without a head.
   renderMermaidSVG(diagram.replace(CLAIM, `${HIDDEN}${CLAIM}${HIDDEN}${BELOW}${BELOW}`), {

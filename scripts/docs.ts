@@ -1,6 +1,6 @@
 /**
- * Renders the contract as a page, generated/docs/index.html, with its scripts (D-331). Writes them and the other documents
- * that the service offers, each also in compressed form.
+ * Renders the contract as a page, generated/docs/index.html, with its scripts (D-331), and writes each also in compressed
+ * form. Also writes the documents of scripts/artifacts.
  */
 import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -39,7 +39,7 @@ const SCHEMES = {
   dark: { bg: '#22242b', fg: '#e8e8ee', muted: '#c4c4cc', line: '#9a9aa5' },
 };
 
-/** Headers that nearly every response has: the reference omits them, because the guide describes them once. */
+/** Headers that many responses have: the reference omits them, because the guide describes them once. */
 const COMMON_HEADERS = new Set([
   'X-Request-Id',
   'API-Version',

@@ -1,6 +1,6 @@
 /**
- * Generates from the hand-written sources: the contract as JSON (dereferenced for the mock, shortened for the server,
- * bundled with named components for readers), its TypeScript types, and the Prisma client. Works offline.
+ * Generates from hand-written sources: the contract as JSON (dereferenced for the mock, shortened for the server, bundled
+ * with named components for readers), its types, tables of problems and variables, the Prisma client. Works offline.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -213,7 +213,7 @@ const forReaders = new Set(['description', 'example', 'examples', 'links']);
 /** Members whose own members have arbitrary names: such a name may equal a keyword, but must not be removed. */
 const namings = new Set(['properties', 'schemas']);
 
-/** Writes the contract for the server, which reads it at each start: with its `$ref`s, without texts for readers. */
+/** Writes the contract that the server reads at each start: with its `$ref`s, without webhooks and texts for readers. */
 const writeForServer = async (bundled: string, dereferenced: string, output: string): Promise<void> => {
   const needed = (value: unknown, isNames = false): unknown => {
     if (Array.isArray(value)) return value.map((item) => needed(item));

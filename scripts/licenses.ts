@@ -31,7 +31,7 @@ const allowed = [
   'Unlicense',
 ];
 
-/** Licenses that a person accepted for one version: not a plain SPDX expression, or one that is not on the list. */
+/** Licenses that a person accepted for one version: package-lock.json lacks them, or they are not on the list. */
 const reviewed: Readonly<Record<string, string>> = {
   '@visx/vendor@4.0.0-alpha.0': 'MIT AND ISC',
   'dejavu-fonts-ttf@2.37.3': 'Bitstream-Vera',
@@ -45,7 +45,7 @@ const reviewed: Readonly<Record<string, string>> = {
 export const runningPackages = ({ packages }: LockFile): [string, LockedPackage][] =>
   Object.entries(packages).filter(([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link);
 
-/** The SPDX expression of each package's license, by name@version. */
+/** The license of each package, if known as an SPDX expression, by name@version. */
 export function licensesOf(lockFile: LockFile): Map<string, string> {
   const licenses = runningPackages(lockFile).map(([path, { version, license }]) => {
     const name = `${path.split('node_modules/').at(-1)}@${version}`;
@@ -54,7 +54,7 @@ export function licensesOf(lockFile: LockFile): Map<string, string> {
   return new Map(licenses.sort(([one], [other]) => one.localeCompare(other)));
 }
 
-/** The packages whose license is not on the list; of alternative licenses, one on the list suffices. */
+/** The packages whose license is neither reviewed nor on the list; of alternative licenses, one on the list suffices. */
 export function licenseFaults(lockFile: LockFile): string[] {
   const isAllowed = (license: string): boolean =>
     license

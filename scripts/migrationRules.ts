@@ -8,7 +8,7 @@ const TABLE =
 const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/^(CREATE( UNIQUE)?|DROP) INDEX (?!CONCURRENTLY IF )/, 'Change indexes by CONCURRENTLY IF [NOT] EXISTS.'],
   [/^RENAME\b/, 'Add a table or column instead of renaming one: servers of the last release use its name.'],
-  [/^ADD COLUMN (?!.* DEFAULT ).*NOT NULL|SET NOT NULL$/s, 'A NOT NULL column needs a DEFAULT for existing rows.'],
+  [/^ADD COLUMN (?!.* DEFAULT ).*NOT NULL|SET NOT NULL$/s, 'Only a new column with a DEFAULT can be NOT NULL.'],
   [/^ADD COLUMN .*\b(REFERENCES|CHECK|UNIQUE|PRIMARY KEY)\b/s, 'A new column gets its constraint by ADD CONSTRAINT.'],
   [
     /^ADD CONSTRAINT (?!.*(NOT VALID|USING INDEX))/s,
@@ -17,7 +17,7 @@ const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/^ALTER COLUMN .* TYPE /s, 'A change of type rewrites the table: add a column.'],
 ];
 
-/** The reasons why a migration could disturb servers of the last release. */
+/** The faults of a migration, with advice: what could disturb servers of the last release, and locks that are not stated. */
 export function faultsOfMigration(sql: string): string[] {
   const kind = kindOf(sql);
   const statements = statementsOf(sql);

@@ -7,7 +7,7 @@ const usage = `Usage: npx tsx scripts/migrationSql.ts           print the SQL th
        npx tsx scripts/migrationSql.ts OLD_FILE  print the SQL from an older schema.prisma to the current one, with
                                                  which to begin prisma/migrations/<time>_<name>/migration.sql;
                                                  git show HEAD:prisma/schema.prisma > OLD_FILE writes the older one
-Prisma's engine connects to DATABASE_URL, or to the embedded database in DATA_DIR, but neither reads nor changes it.`;
+Prisma's engine connects to the configured database (DATABASE_URL, or the embedded one), but neither reads nor changes it.`;
 
 const tell = (message: string): void => void process.stderr.write(`${message}\n`);
 

@@ -1,6 +1,6 @@
 /**
  * Ends the process if Node is older than package.json demands. This file is loaded before everything else, and written
- * for any version of Node, because an older one cannot even link the service's modules.
+ * for any version of Node, because an older one may not even link the service's modules.
  */
 const process = require('process');
 

@@ -12,7 +12,7 @@ export function separated(built: string): { readonly html: string; readonly scri
   if (!after || others.length > 0) throw new Error('Redoc builds its page differently: adapt scripts/redoc.ts.');
   const [, inline = ''] = /<script>([^<]*)<\/script>/.exec(before) ?? [];
   const hash = `'sha256-${createHash('sha256').update(inline).digest('base64')}'`;
-  if (hash !== INLINE_SCRIPT) throw new Error(`Redoc's inline script has the hash ${hash}: change INLINE_SCRIPT.`);
+  if (hash !== INLINE_SCRIPT) throw new Error(`Redoc has an inline script of ${hash}: adapt src/http/pages/docs.ts.`);
   const modules = ['redoc.js', 'contract.js'].map((name) => `<script type="module" src="/docs/${name}"></script>`);
   return {
     html: `${withHashes(withoutSearch(before))}${modules.join('')}${after}`,
@@ -43,7 +43,7 @@ const CHANGES = {
   'if(r.childElementCount===0){': 'if(location.hash){',
   // The page has a search of its own, which works before this script does.
   '(0,V.jsx)(jOe,{items:e,store:t,basePath:l,document:q(s)?s:void 0})': 'null',
-  // Do not render the operation that ends at the bar's lower edge: it would move the one below, which a link names.
+  // Do not render the operation that ends under the page's header: it would move the one below, which a link names.
   'HH=`0px 0px 200px 0px`': 'HH=`-60px 0px 200px 0px`',
   // Remove the colors of nested names, which are too pale to read; the theme's color then applies.
   '[`#9D00FF`,`#615CEA`,`#147DF5`,`#08BFCC`,`#08CC7A`,`#81CC08`,`#E5BE00`,`#FF8700`,`#FF00B8`]': '[]',

@@ -52,7 +52,7 @@ export async function releasedVersions(root: string): Promise<string[]> {
   return records.map((file) => file.slice(RECORDS.length + 1, -'.json'.length));
 }
 
-/** States each file that was changed or removed after its release, and each record without a checksum. */
+/** States files that were changed or removed after their release, and those in generated/released without a checksum. */
 export async function changedFiles(root: string): Promise<string[]> {
   const manifest = await readManifest(root);
   const faults = Object.entries(manifest).map(async ([file, checksum]) => {
@@ -62,7 +62,7 @@ export async function changedFiles(root: string): Promise<string[]> {
   });
   const records = (await readdir(join(root, RECORDS))).map((name) => `${RECORDS}/${name}`);
   const strays = records.filter((file) => file !== MANIFEST && !(file in manifest));
-  return [...(await Promise.all(faults)).flat(), ...strays.map((file) => `${file} is not in ${MANIFEST}.`)];
+  return [...(await Promise.all(faults)).flat(), ...strays.map((file) => `${file} is not in ${MANIFEST}: remove it.`)];
 }
 
 /** States each breaking change that is not allowed, and each allowed one that the contract does not make. */
@@ -87,11 +87,12 @@ export async function breakingChanges(root: string): Promise<string[]> {
   ];
 }
 
-/** Adds the contract and the migrations to the released files. @throws Error for a candidate, or a version that is released */
+/** Adds contract and migrations to the released files. @throws Error for a candidate, a released version, changed files */
 export async function release(root: string): Promise<string> {
   const { version } = await parsed<{ version: string }>(root, 'package.json');
-  if (!/^[\d.]+$/.test(version)) throw new Error(`${version} is a candidate: set the version of the release first.`);
-  if ((await releasedVersions(root)).includes(version)) throw new Error(`${version} is released already.`);
+  const advice = 'set the version to release in package.json.';
+  if (!/^[\d.]+$/.test(version)) throw new Error(`${version} is a candidate: ${advice}`);
+  if ((await releasedVersions(root)).includes(version)) throw new Error(`${version} is released already: ${advice}`);
   const [fault] = await changedFiles(root);
   if (fault !== undefined) throw new Error(fault);
 

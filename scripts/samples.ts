@@ -92,7 +92,7 @@ function targetOf(path: string, params: Sampled['params']): string {
   return `${filled(path, params.path)}${query.size > 0 ? `?${query.toString()}` : ''}`;
 }
 
-/** By member of the body, the placeholder for a secret. */
+/** By member of the body, the variable that has the credential. */
 const secrets: Readonly<Record<string, string>> = { client_id: 'CLIENT_ID', client_secret: 'CLIENT_SECRET' };
 
 function curl({ method, path, isPublic, params, form, json, file }: Sampled): string {

@@ -3,7 +3,7 @@ import type { Placed } from './artifacts/sources.js';
 type Section = readonly [title: string, link: string, kind: string, text: string];
 
 /**
- * The sections that the reference's search finds: operations, events, and the chapters of the guide with its problem codes.
+ * The sections that the reference's search finds: operations, events, problem codes, chapters of the guide and changelog.
  * @param html the rendered page, which has the links of the chapters
  */
 export function searchIndex(html: string, operations: readonly Placed[], events: readonly string[]): Section[] {

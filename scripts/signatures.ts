@@ -1,6 +1,6 @@
 /**
- * Verifies the registry's signatures of all installed packages. Fails only for a missing or wrong signature. If the
- * registry, or Sigstore, which publishes its keys, cannot be reached, nothing can be verified, and a message says so.
+ * Verifies the registry's signatures of all installed packages. Does not fail if the registry, or Sigstore, which publishes
+ * its keys, cannot be reached: then nothing can be verified, and a message says so.
  */
 import { spawnSync } from 'node:child_process';
 
@@ -21,7 +21,8 @@ const unreachable = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'ECONNRESET', 'ET
 const { stdout } = spawnSync('npm', ['audit', 'signatures', '--json', '--fetch-retries=0'], { encoding: 'utf8' });
 const { error, invalid = [], missing = [] } = JSON.parse(stdout) as Audit;
 for (const [fault, packages] of Object.entries({ invalid, missing })) {
-  for (const { name, version } of packages) process.stderr.write(`${name}@${version}: ${fault} signature\n`);
+  for (const { name, version } of packages)
+    process.stderr.write(`${name}@${version}: ${fault} signature: do not use it\n`);
 }
 if (error) {
   const advice = 'Correct that, then run "make signatures" again.';

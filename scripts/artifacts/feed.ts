@@ -32,7 +32,7 @@ const entry = (version: string, time: string, link: string, text: string): strin
   </entry>
 `;
 
-/** The id of an entry. It does not depend on the service's address, so that readers never show an entry twice. */
+/** The id of the feed or an entry. It does not depend on the service's address, so that no reader shows an entry twice. */
 const idOf = (name: string): string => `urn:uuid:${v5(name, 'b5a3c9de-8b0c-4b39-9c0e-6a1f6d2f7c11')}`;
 
 const escaped = (text: string): string =>

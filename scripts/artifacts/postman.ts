@@ -54,7 +54,7 @@ if (pm.request.url.getPath() !== '/oauth/token' && !(value(name + '.expires') > 
     header: { 'Content-Type': 'application/json' },
     body: { mode: 'raw', raw: JSON.stringify({ grant_type: 'client_credentials', ...credentials }) },
   }, (error, response) => {
-    if (error || response.code !== 200) throw new Error('No token: are ' + id + ' and ' + secret + ' right?');
+    if (error || response.code !== 200) throw new Error('No token: check baseUrl, ' + id + ' and ' + secret + '.');
     const { access_token, expires_in } = response.json();
     pm.collectionVariables.set(name + '.accessToken', access_token);
     pm.collectionVariables.set(name + '.expires', Date.now() + (expires_in - 60) * 1000);
@@ -72,7 +72,7 @@ function workflowFolder({ summary, description, steps }: Workflow, operations: r
 
 function stepItem(step: Step, operations: readonly Placed[]): object {
   const operation = operations.find(({ operationId }) => operationId === step.operationId);
-  if (!operation) throw new Error(`The contract lacks the operation ${step.operationId} of openapi/arazzo.yaml.`);
+  if (!operation) throw new Error(`The contract lacks ${step.operationId}: correct openapi/arazzo.yaml.`);
   // Omit the header Authorization, because the collection adds the token to all requests.
   const given = (step.parameters ?? []).filter(({ name }) => name !== 'Authorization');
   const sent = given.map(({ name, in: place, value }) => ({ name, in: place, value: postmanValue(value) }));

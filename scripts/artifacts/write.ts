@@ -7,7 +7,7 @@ import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import { operationsOf, output, readContract, readWorkflows, root } from './sources.js';
 import { guideText, llmsText, operationText } from './texts.js';
 
-/** Writes the files that the service offers under /docs in addition to the reference. */
+/** Writes the texts and data that the service offers in addition to the reference. */
 export async function writeArtifacts(requests: object): Promise<void> {
   const contract = await readContract();
   const { workflows } = await readWorkflows();
@@ -28,7 +28,7 @@ export async function writeArtifacts(requests: object): Promise<void> {
     'samples.json': JSON.stringify(requests),
     'postman.json': `${JSON.stringify(postmanCollection(contract, workflows), null, 2)}\n`,
   };
-  // Remove old files, because the service offers all files of this folder.
+  // Remove old files, because the service offers all files of the folder operations.
   await rm(join(output, 'operations'), { recursive: true, force: true });
   await mkdir(join(output, 'operations'), { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(join(output, name), text);

@@ -16,7 +16,7 @@ async function bodyOf(req: IncomingMessage): Promise<Record<string, unknown>> {
   return chunks.length > 0 ? (JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>) : {};
 }
 
-// Longer than the bench's keep-alive, so that the server never closes a connection while a request is sent.
+// Longer than any pause between requests, so that the server never closes a connection while one is sent.
 const server = createServer({ keepAliveTimeout: 600_000 }, (req, res) => {
   void (async () => {
     const body = req.method === 'POST' ? await bodyOf(req) : {};

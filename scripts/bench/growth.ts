@@ -1,7 +1,7 @@
 /**
- * `make bench-growth`: measures lists, searches, look-ups and sweeps in a tenant with 1,000, 100,000 and 1,000,000 rows
- * of everything (GROWTH_ROWS=1000,100000 for less), as the median of GROWTH_RUNS runs (default 15) in a temporary
- * embedded database, and names the tables that PostgreSQL read in full. A page of a catalog may take 350 ms. Writes
+ * `make bench-growth`: measures lists, searches, look-ups and sweeps in tenants with 1,000, 100,000 and 1,000,000 of each
+ * record (GROWTH_ROWS=1000,100000 for less), as the median of GROWTH_RUNS runs (default 15) in a temporary embedded
+ * database, and names the large tables that PostgreSQL read in full. A page of a catalog may take 350 ms. Writes
  * scripts/bench/RESULTS-growth.md. Arguments (`make bench-growth ARGS='"renewals, ten"'`) select operations, whose
  * figures are only printed.
  */
@@ -35,7 +35,7 @@ interface Figure {
   readonly scanned: readonly string[];
 }
 
-/** How often each table has been read in full so far, including by this connection. */
+/** How often each table with at least `rows` rows has been read in full so far, including by this connection. */
 async function wholeReads({ db }: Context, rows: number): Promise<Map<string, number>> {
   await db.prisma.$executeRaw`SELECT pg_stat_force_next_flush()`;
   const tables = await db.prisma.$queryRaw<{ name: string; count: bigint }[]>`

@@ -10,8 +10,8 @@ const at = `timestamptz '2026-01-01' + n * interval '10 seconds'`;
 /**
  * Fills an empty tenant with `rows` clinics, products, patients, encounters with an item, a treatment and an order,
  * keys and events, with one statement per table. Half of the patients have two encounters each, at one of up to 997
- * clinics; one encounter in a hundred waits for review. Half of the approvals have expired, which was announced; those that
- * expire soon were announced by gfe.expiring.
+ * clinics; one encounter in a hundred waits for review, without an order. Half of the approvals have expired, which was
+ * announced; those that expire soon were announced by gfe.expiring.
  */
 export async function seedTenant(client: Client, tenantId: string, rows: number): Promise<void> {
   const one = (statement: string): Promise<unknown> =>

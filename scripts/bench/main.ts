@@ -30,7 +30,7 @@ const isCheck = process.argv.includes('--check');
 const isWhole = named.length === 0 && !isCheck;
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? (isCheck ? 4 : 9));
 const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? (isCheck ? 120 : 300));
-/** Factor by which a check's ratio may exceed the recorded one; noise of a busy machine stays below it. */
+/** Factor by which a check's ratio may exceed the recorded one. */
 const TOLERANCE = 1.5;
 /** Maximum number of measurements in a check; an excess that is only noise does not appear in all of them. */
 const ATTEMPTS = 10;
@@ -41,7 +41,7 @@ const BASELINE = 'scripts/bench/baseline.ts';
 const ORDINARY = 'scripts/bench/fastify/main.ts';
 
 /**
- * Creates a tenant with the demo's catalog, a client, a patient with 25 encounters, and 25 patients with an approval.
+ * Creates a tenant with a demo catalog, an API client, a patient with 25 encounters, and 25 patients with an approval.
  */
 async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sandbox'): Promise<Sample> {
   const { id: tenantId } = await createTenant(domain, {
@@ -140,7 +140,7 @@ async function within(limit: number, name: string, measurement: () => ReturnType
   }
   if (isCheck && result.ratio > limit) {
     const ratio = result.ratio.toFixed(1);
-    const allowed = limit > 0 ? `the limit is ${limit.toFixed(1)}` : 'no ratio is recorded';
+    const allowed = limit > 0 ? `the limit is ${limit.toFixed(1)}` : 'no ratio is recorded: run "make bench"';
     process.stderr.write(`${name} costs ${ratio} times the plain server; ${allowed}.\n`);
     process.exitCode = 1;
   }

@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import type { Pool } from 'pg';
 import { eventOf } from './benchAudit.js';
 
-/** Ids of records that exist before the first request. */
+/** Credentials, and ids of records that exist before the first request. */
 export interface Sample {
   readonly tenantId: string;
   readonly apiClientId: string;

@@ -94,7 +94,7 @@ export async function send(url: string, operation: BenchOperation, sample: Sampl
   });
 }
 
-/** Sends requests over several connections at the same time. */
+/** Sends requests, as many at the same time as there are connections. */
 export async function load(
   url: string,
   operation: BenchOperation,

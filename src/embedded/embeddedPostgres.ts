@@ -9,7 +9,7 @@ const ownerLock = [0x63_65_73, 1] as const;
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** A `server` owns the cluster. A `tool` (the CLI) uses a running server's cluster, or owns it until it closes. */
+  /** A `server` owns the cluster. A `tool`, such as the CLI, uses a running server's cluster, or owns it until it closes. */
   readonly role: 'server' | 'tool';
   readonly log: (message: string) => void;
   /** Is called if PostgreSQL dies or ends the owner's session: another process may own the cluster from then on. */
@@ -40,9 +40,9 @@ interface Session {
 
 /**
  * Opens the PostgreSQL of DATA_DIR on loopback and starts it if necessary. The process that holds an advisory lock owns
- * PostgreSQL and stops it in `close()`. If an owner is killed, PostgreSQL keeps running and the next owner takes it
- * over. If PostgreSQL dies, the owner must stop; the next start restarts it.
- * @throws Error with DATA_DIR and the owner's process if another owner keeps it for longer than `timeoutMs`
+ * PostgreSQL. `close()` of a server stops it, that of a tool only if the tool started it. If an owner is killed, PostgreSQL
+ * keeps running and the next owner takes it over. If PostgreSQL dies, the owner must stop; the next start restarts it.
+ * @throws Error if it cannot be prepared or started, or if another process keeps DATA_DIR for longer than `timeoutMs`
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const cluster = await prepareCluster(options.dataDir);
@@ -86,7 +86,7 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions): Prom
       const claim = await claimOwnership(cluster, found, options.role);
       if (typeof claim === 'object') return { running: found, lock: claim };
       holder = claim ?? holder;
-      // A tool may use a server's PostgreSQL, but must wait for another tool, which will stop it.
+      // A tool may use a server's PostgreSQL, but must wait for another tool, which may stop it.
       if (options.role === 'tool' && holder.startsWith('server')) return { running: found, lock: undefined };
     }
     const reason = `DATA_DIR ${options.dataDir} is in use by ${holder}`;
@@ -96,7 +96,7 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions): Prom
   }
 }
 
-/** The connection that got the owner's lock, or the owner ("server process 123"); undefined if PostgreSQL stops. */
+/** The connection that got the owner's lock, or the owner ("server process 123"); undefined if PostgreSQL is not usable. */
 async function claimOwnership(cluster: Cluster, { url }: RunningPostgres, role: string) {
   const client = new Client({ connectionString: url, application_name: `${role} process ${process.pid}` });
   client.on('error', () => {});

@@ -23,7 +23,7 @@ export interface Cluster {
 /**
  * Finds or creates the cluster of DATA_DIR: `DATA_DIR/postgres/{data,password}`, log in `DATA_DIR/postgres.log`.
  * Creates it under another name and renames it, so that crashes and concurrent processes never leave or see an
- * incomplete cluster. @throws Error for data of another major version than the programs
+ * incomplete cluster. @throws Error if there are no usable programs, initdb fails, or the data have another major version
  */
 export async function prepareCluster(dataDir: string): Promise<Cluster> {
   await makeDataDir(dataDir);
@@ -101,7 +101,7 @@ async function removeAbandoned(home: string): Promise<void> {
 }
 
 /**
- * PostgreSQL refuses to run as root, so its programs run as the folder's owner, the system user `nobody`. If that user
+ * PostgreSQL refuses to run as root, so its programs run as the folder's owner, `nobody` if root created it. If that user
  * cannot reach the folder or the programs, the prefix adds the capability dac_override, which access() honors only
  * with no_setuid_fixup (capabilities(7)).
  */
@@ -117,8 +117,8 @@ async function commandPrefix(folder: string, programs: string): Promise<string[]
     if (ran) return prefix;
   }
   throw new Error(
-    `PostgreSQL refuses to run as root, and user ${uid} cannot reach ${folder} or ${probe[3]}. ` +
-      'Start the service as another user, move it where every user may read it, or set DATABASE_URL.',
+    `PostgreSQL refuses to run as root, and setpriv is missing or user ${uid} cannot reach ${folder} or ${probe[3]}. ` +
+      'Start the service as another user, move both where every user may enter, or set DATABASE_URL.',
   );
 }
 

@@ -43,7 +43,7 @@ export async function startPostgres(
   if (/lock file "postmaster.pid"|pre-existing shared memory/.test(output)) return undefined;
   if (output.includes('could not bind')) return startPostgres(cluster, settings);
   const reason = output.trim().split('\n').slice(-5).join(' | ');
-  throw new Error(`PostgreSQL did not start (see ${cluster.logFile}): ${reason}`);
+  throw new Error(`PostgreSQL did not start: ${reason}. Correct that (see ${cluster.logFile}), or set DATABASE_URL.`);
 }
 
 const defaultSettings = {
@@ -52,7 +52,7 @@ const defaultSettings = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_checkpoints: 'off',
-  // Keep statements and details of errors out of PostgreSQL's log, because they contain health data.
+  // Keep statements and details of errors out of PostgreSQL's log, because they may contain health data.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
@@ -109,8 +109,8 @@ export async function stopPostgres(
 }
 
 /**
- * Removes a lock file whose process id now belongs to another program or cluster: PostgreSQL would refuse to start. The
- * file of a dead process stays, because PostgreSQL examines it for sessions that survived.
+ * On Linux, removes a lock file whose process id now belongs to another program or cluster: PostgreSQL would refuse to
+ * start. The file of a dead process stays, because PostgreSQL examines it for sessions that survived.
  */
 async function removeStaleLock(cluster: Cluster): Promise<void> {
   const lock = join(cluster.pgdata, 'postmaster.pid');
@@ -119,7 +119,7 @@ async function removeStaleLock(cluster: Cluster): Promise<void> {
   if (!(await isPostgres(cluster, pid))) await rm(lock, { force: true });
 }
 
-/** Whether the process is a PostgreSQL of this cluster, not a zombie or a program that got the same id. */
+/** Whether the process is this cluster's PostgreSQL, not a zombie or another with its id; off Linux, whether it lives. */
 async function isPostgres(cluster: Cluster, pid: number): Promise<boolean> {
   if (!exists(pid)) return false;
   if (platform() !== 'linux') return true;

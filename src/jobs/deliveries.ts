@@ -6,7 +6,7 @@ import { makeDeliveries } from '../domain/webhooks/fanOut.js';
 
 /** Maximum of endpoints that are served at the same time. */
 const MAX_ENDPOINTS = 200;
-/** Milliseconds between two queries for due retries. */
+/** Milliseconds between two queries for due deliveries, unless something wakes the loop. */
 const SENDING_PAUSE = 2_000;
 /** Milliseconds between two queries for events that a job or another server has recorded. */
 const MAKING_PAUSE = 5_000;
@@ -77,5 +77,5 @@ export function startDeliveries(context: DeliveryContext): Deliveries {
 
 function logFailure({ log }: DeliveryContext, error: unknown): void {
   const level = isUnavailable(error) ? 'warn' : 'error';
-  log[level](failureOf(error), 'webhooks could not be sent; they are retried');
+  log[level](failureOf(error), 'webhooks could not be made or sent; they are retried');
 }

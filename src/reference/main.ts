@@ -1,6 +1,6 @@
+/** This script adds what Redoc lacks, such as tables that scroll by keyboard, copy and Run buttons, a filter of codes. */
 import { openSample } from './run.js';
 
-/** This script adds what Redoc lacks: tables that scroll by keyboard, the address of the service, copy buttons. */
 const button = (className: string, textContent: string, onclick: () => unknown): HTMLButtonElement =>
   Object.assign(document.createElement('button'), { className, textContent, onclick });
 
@@ -15,7 +15,7 @@ function copyButton(text: Text): HTMLButtonElement {
 /** Whether Redoc has hydrated the element. An earlier change would make Redoc discard its prerendered page. */
 const isHydrated = (element: Element): boolean => Object.keys(element).some((name) => name.startsWith('__reactFiber'));
 
-/** Elements that match the selector and have not been yielded before. */
+/** Hydrated elements that match the selector and have not been yielded before. */
 function* fresh(selector: string): Generator<HTMLElement> {
   for (const found of document.querySelectorAll<HTMLElement>(`${selector}:not([data-shown])`)) {
     if (!isHydrated(found)) continue;

@@ -76,7 +76,7 @@ const sessionOf = ({ clientId, clientSecret }: Credentials): Session => {
   return { clientId, clientSecret, send: authorizedFetch(options) };
 };
 
-/** Obtains a token for a sandbox. @throws Error for a live tenant, whose credentials are not kept */
+/** Obtains a token for a sandbox. @throws Error for other credentials, such as those of a live tenant, which are not kept */
 async function signIn(credentials: Credentials): Promise<Session> {
   const signedIn = sessionOf(credentials);
   const clock = signedIn.send(new Request('/sandbox/clock'));

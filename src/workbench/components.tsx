@@ -2,7 +2,7 @@ import { render, type ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { attempt, part, textOf } from './page.js';
 
-/** Shows content in a part of the page. If that removes the focused control, the heading of the part gets the focus. */
+/** Shows content in a part of the page. If that removes the focused control, the heading of its section gets the focus. */
 export function show(id: string, content: ComponentChildren): void {
   const place = part(id);
   const focused = place.contains(document.activeElement) ? document.activeElement : null;

@@ -8,7 +8,7 @@ import { States } from './states.js';
 
 type Simulation = components['schemas']['SimulateEncounterRequest'];
 
-/** The provider's actions, each with the statuses of an encounter that allow it. */
+/** The actions that can be simulated, each with the statuses of an encounter or an item that allow it. */
 const ACTIONS: readonly (readonly [text: string, body: Simulation, statuses: RegExp])[] = [
   ['Claim', { outcome: 'claim' }, /^pending/],
   ['Approve all', { outcome: 'approve_all' }, /_review$/],
@@ -21,7 +21,7 @@ const ACTIONS: readonly (readonly [text: string, body: Simulation, statuses: Reg
   ['Revoke', { outcome: 'revoke' }, /^approved/],
 ];
 
-/** The open encounter with its states, items, order and events, and buttons for the provider's actions. */
+/** The open encounter with its states, items, order and events, and buttons for the possible actions. */
 export async function openEncounter(session: Session) {
   const { client, open: encounter_id } = session;
   if (encounter_id === undefined) {

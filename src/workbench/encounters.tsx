@@ -22,7 +22,7 @@ export async function encounters(session: Session) {
 }
 
 const names = new Map<string, Promise<string>>();
-/** Reads a name once. @returns the id if the API client may not read it */
+/** Reads a name once. @returns the id if the name cannot be read */
 function named(id: string, read: () => Promise<string>): Promise<string> {
   const name = names.get(id) ?? read().catch(() => id);
   names.set(id, name);
@@ -59,7 +59,7 @@ export async function createEncounter(session: Session, fields: URLSearchParams)
   const { client } = session;
   const email = fields.get('email') ?? '';
   const { data } = await firstPage(client.pages('/clients', { email }));
-  if (!data[0]) throw new Error(`No patient has the e-mail ${email}.`);
+  if (!data[0]) throw new Error(`No patient has the e-mail ${email}: create one (POST /clients).`);
   const body = {
     patientId: data[0].user_id,
     clinicId: fields.get('clinic') ?? '',

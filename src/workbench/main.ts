@@ -14,7 +14,7 @@ const EVENTS_MS = 500;
 /** Readings of the event feed until everything is shown again, because deliveries and requests make no event. */
 const READINGS = 8;
 
-/** The parts of the page, each with the function that reads and shows it. */
+/** The parts of the page that a refresh fills, each with the function that reads its content. */
 const PARTS = { clock, encounters, encounter: openEncounter, requests, webhooks };
 
 // A local server prints a link with the credentials of its demo. Browsers do not send the fragment of an address.

@@ -28,7 +28,7 @@ const KEPT = 'sandbox';
 export const kept = (): Credentials | null => JSON.parse(sessionStorage.getItem(KEPT) ?? 'null') as Credentials | null;
 export const signOut = (): void => sessionStorage.removeItem(KEPT);
 
-/** Signs in. @returns a client whose tenant is certainly a sandbox @throws Error for a live tenant */
+/** Signs in. @returns a client whose tenant is certainly a sandbox @throws Error unless {@link keep} kept the credentials */
 export async function signIn(credentials: Credentials): Promise<Client> {
   const send = (request: Request): Promise<Response> => {
     request.headers.set('X-Request-Id', OWN_ID + crypto.randomUUID().slice(OWN_ID.length));
@@ -42,7 +42,7 @@ export async function signIn(credentials: Credentials): Promise<Client> {
   return client;
 }
 
-/** Keeps credentials after the response with the clock, which only sandboxes have. @throws Error for a live tenant */
+/** Keeps credentials after the response with the clock, which only sandboxes have. @throws Error if there is none */
 export async function keep(credentials: Credentials, clock: Promise<unknown>): Promise<void> {
   await clock.catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;

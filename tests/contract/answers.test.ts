@@ -8,8 +8,8 @@ import { observe } from '../support/observer.js';
 import { expectProblem } from '../support/refusals.js';
 import { newSandbox } from '../support/sandbox.js';
 
-// observer.ts checks every answer of every test against the contract. Here a server sends wrong answers to prove that
-// the check fails.
+// support/observer.ts checks the answers of a test's harness against the contract. Here a server sends wrong answers to
+// prove that the check fails.
 
 interface Sent {
   readonly status: number;

@@ -14,7 +14,7 @@ const harness = await openHarness();
 const python = '/usr/bin/python3';
 const parsesXml = isThere(spawnSync(python, ['-V']).status === 0, 'the feed read as XML', packages('python3'));
 
-/** Prints the members of a feed's entries, without white space at the ends; fails if it is not well-formed XML. */
+/** Prints the members of a feed and of its entries, without white space at the ends; fails unless it is well-formed XML. */
 const READ_FEED = `
 import json, sys
 from xml.etree import ElementTree

@@ -15,7 +15,7 @@ import {
 import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
 
 interface Schema {
-  /** `table.column` → its type, and whether an INSERT may omit it. */
+  /** `table.column` → its type, and whether an INSERT may omit it; `enum.value`, too. */
   readonly columns: Record<string, { readonly type: string; readonly isOptional: boolean }>;
   /** `table.name` of checks and unique or foreign keys → the columns. */
   readonly constraints: Record<string, string[]>;

@@ -135,7 +135,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it("is the address in the guide's command of a mock, which names the version of Prism in package.json", async () => {
+  it("is the address in the guide's command of a mock, which names the version of Prism in tests/package.json", async () => {
     const { devDependencies } = JSON.parse(await readFile(pathOf('tests/package.json'), 'utf8'));
     const program = `npx @stoplight/prism-cli@${devDependencies['@stoplight/prism-cli']}`;
     const guide = await call(harness, 'GET /docs/guide.md');

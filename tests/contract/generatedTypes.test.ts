@@ -5,7 +5,7 @@ import { eventSchemas, operations } from '../support/contract.js';
 const folder = join(import.meta.dirname, '../../generated');
 const source = join(folder, 'examples.ts');
 
-/** One constant for each example of a request, of its type in generated/openapi.ts. */
+/** One constant for each example of a request, of its type in generated/openapi.d.ts. */
 const examples = operations.flatMap(({ operationId, requestBody }) =>
   Object.entries(requestBody?.content ?? {}).flatMap(([type, { examples: named = {} }]) =>
     Object.values(named).map(

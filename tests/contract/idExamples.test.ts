@@ -27,7 +27,7 @@ beforeAll(async () => {
   for (const { body } of answers) for (const { id, countryId } of body.data) listed.add(id).add(countryId);
 });
 
-/** The ids in a value, with their place and what the contract says of it. */
+/** The ids in a value, with their places and what the contract says of them. */
 function idsIn(schema: Schema, value: unknown, place: string): { place: string; id: string; description: string }[] {
   if (Array.isArray(value)) return value.flatMap((item) => idsIn(schema.items ?? {}, item, place));
   const isId =

@@ -48,7 +48,7 @@ function failingOf(operation: ContractOperation): Asked {
   return { target: targetOf(operation, Object.fromEntries(changes)), json };
 }
 
-/** By operation with a body: a member of another valid body. */
+/** By operation with a body: members that make it another valid body. */
 const otherMembers: Readonly<Record<string, object>> = {
   createPatient: { firstName: 'June' },
   updatePatient: { address: '1 Main Street' },

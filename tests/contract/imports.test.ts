@@ -57,7 +57,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   reference: ['workbench', 'client'],
 };
 
-/** Packages that belong to one place; others may be imported anywhere. */
+/** Packages that belong to certain places; others may be imported anywhere. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   express: ['app.ts', 'http'],
   'openapi-backend': ['http'],
@@ -78,7 +78,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/sdk-node': ['adapters'],
 };
 
-/** The readers of process.env: two programs pass it to config.ts, the client's has none, and PostgreSQL needs PATH. */
+/** The readers of process.env: two programs pass it to config.ts, the client's reads it itself, and PostgreSQL needs PATH. */
 const environmentReaders = [
   'src/cli/main.ts',
   'src/client/bin/main.ts',
@@ -171,7 +171,7 @@ describe('imports', () => {
     expect(sources.flatMap(strayImports)).toEqual([]);
   });
 
-  it('within src/domain go only from a higher layer to a lower one', () => {
+  it('between rooms of src/domain go only from a higher floor to a lower one', () => {
     const up = sources.flatMap((source) =>
       files(source)
         .filter(({ target }) => roomOf(source.path) && roomOf(target) && roomOf(target) !== roomOf(source.path))
@@ -192,7 +192,7 @@ describe('imports', () => {
     expect(run).toEqual([]);
   });
 
-  it('of each npm package occur only in the folders that may use it', () => {
+  it('of npm packages that belong to certain places occur only there', () => {
     const strays = sources.flatMap(({ path, imports }) =>
       imports
         .filter(({ target }) => target in packages && !within(packages[target], path))

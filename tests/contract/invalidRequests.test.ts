@@ -6,7 +6,7 @@ import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { thingsOf } from '../support/sandbox.js';
 
-// Derives from each schema a request that breaks it in one place, for every rule that it states.
+// Derives from each schema requests that break one of its rules each.
 
 /** The rules of a schema from which a wrong value can be derived. */
 interface Rules extends Schema {

@@ -146,7 +146,7 @@ describe('migrate on a database that is in use', () => {
   });
 });
 
-describe('migrations that run without a transaction', () => {
+describe('migrations that do not run in one transaction', () => {
   const patience = { timeoutMs: 20, pausesMs: [] };
   const invalid = `SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid`;
   const [indexing] = nextMigrations.slice(2);

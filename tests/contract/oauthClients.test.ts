@@ -3,7 +3,7 @@ import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 
-/** The library demands https unless told otherwise; the tests set no other option for this service. */
+/** The library demands https unless told otherwise. */
 const overHttp = { [oauth.allowInsecureRequests]: true };
 
 const harness = await openHarness();

@@ -6,7 +6,7 @@ import { contract, operations } from '../support/contract.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 
-/** The parts of an operation that the reference shows. */
+/** The parts of an operation by which a test finds it in the reference. */
 interface Shown {
   readonly tags: readonly string[];
   readonly summary: string;
@@ -219,7 +219,6 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
 
   it('the reference page shows every operation and webhook, and sends no request to another host', async () => {
     const page = await open();
-    // Evaluated as text, because the page's policy forbids functions.
     const shows = async (text: string): Promise<boolean> =>
       String(await page.evaluate('document.body.innerText')).includes(text);
 

@@ -105,7 +105,7 @@ describe('codes', () => {
     const described = [...guide.matchAll(/^### (\w+)\n\n\*\*(\d+) \S/gm)].map(([, code, status]) => [code, status]);
     const known = Object.entries(problems).map(([code, { status }]) => [code, String(status)]);
     expect(described.sort()).toEqual(known.sort());
-    // The reference would render it as HTML.
+    // The reference would render a tag as HTML.
     expect(Object.values(problems).filter(({ detail }) => detail.includes('<'))).toEqual([]);
   });
 

@@ -76,7 +76,7 @@ describe('released files', () => {
   it('are named if the manifest lacks the record, or the record is gone', async () => {
     const { path, write } = await newRepository();
     await write('generated/released/0.9.0.json', {});
-    expect(await changedFiles(path)).toEqual([`generated/released/0.9.0.json is not in ${manifest}.`]);
+    expect(await changedFiles(path)).toEqual([`generated/released/0.9.0.json is not in ${manifest}: remove it.`]);
     await write(manifest, { 'generated/released/0.9.0.json': 'x', 'generated/released/0.8.0.json': 'x' });
     expect(await changedFiles(path)).toContain(
       'generated/released/0.8.0.json was removed after its release: restore it.',
@@ -85,7 +85,7 @@ describe('released files', () => {
 
   it('are not added for a candidate, nor twice', async () => {
     const { path, write } = await newRepository();
-    await expect(release(path)).rejects.toThrow('1.0.0 is released already.');
+    await expect(release(path)).rejects.toThrow('1.0.0 is released already: set the version');
     await write('package.json', { version: '1.1.0-rc.1' });
     await expect(release(path)).rejects.toThrow('1.1.0-rc.1 is a candidate');
   });

@@ -102,7 +102,7 @@ describe('tables', () => {
     expect(Object.keys(rooms).sort()).toEqual(floors.flat().sort());
   });
 
-  it('of a patient’s record are those of documents, encounters and orders', () => {
+  it('of a patient’s record are those of patients, documents, encounters and orders', () => {
     const { documents = [], encounters = [], orders = [], patients = [] } = rooms;
     expect([...record].sort()).toEqual([...documents, ...encounters, ...orders, ...patients].sort());
   });
@@ -124,7 +124,7 @@ describe('tables', () => {
     ['catalog', "findRows(db, tenantId, 'Document', where)"],
     ['events', 'await db.prisma.patient.findMany('],
     ['reviews', "updateRows(db, tenantId, 'Document', data)"],
-  ])('of a higher floor are noticed in %s: %s', (room, text) => {
+  ])('that a room may not name are noticed in %s: %s', (room, text) => {
     expect(usesIn(text).filter((use) => !mayUse(room, use))).toHaveLength(1);
   });
 });

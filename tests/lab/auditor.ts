@@ -44,7 +44,7 @@ function answers({ intents, tenant }: Case): string[] {
     const isUnseen =
       /^(order|patient|encounter)_not_found$|^patient_access_denied$/.test(body?.code) &&
       intent.client.role === 'limited';
-    // Another client deleted it first.
+    // Another client deleted the endpoint first.
     const isDeleted = /^(delete|rotate|update|ping|replay)Webhook/.test(intent.operation) && status === 404;
     if (isElsewhere || isUnseen || isDeleted) return [];
     const isFormal = status === 400 && !/decisions_incomplete|validation_failed|visit_required/.test(body?.code);
@@ -186,7 +186,7 @@ function emails({ intents }: Case): string[] {
   ];
 }
 
-/** numbers of encounters and orders belong to one record. */
+/** each number of an encounter or an order belongs to one record. */
 function numbers(cases: readonly Case[]): string[] {
   const created = cases.flatMap(({ intents }) =>
     intents.filter(({ operation, isReuse }) => operation === 'createEncounter' && !isReuse),

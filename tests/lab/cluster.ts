@@ -25,7 +25,7 @@ export interface Cluster {
   /** A folder that any end of this process removes. */
   readonly folder: string;
   readonly tenants: readonly Tenant[];
-  /** Copies the template. @returns its name */
+  /** Copies the template. @returns the name of the copy */
   createDatabase(): Promise<string>;
   dropDatabase(name: string): Promise<void>;
   close(): Promise<void>;

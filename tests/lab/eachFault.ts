@@ -58,7 +58,7 @@ export async function suffer(world: World, fault: Fault, lastsMs: number): Promi
     // Ignore haproxy's own 503 while no server is ready: it has neither JSON nor Retry-After.
     ...unavailable
       .filter(({ body, retryAfter }) => body !== undefined && retryAfter !== '5')
-      .map(({ requestId }) => `${requestId}: 503 without Retry-After`),
+      .map(({ requestId }) => `${requestId}: 503 without "Retry-After: 5"`),
   ];
   const counts = [seen.length, unavailable.length, cut.length];
   const durations = [Math.max(...seen.map(({ took }) => took)), Math.max(...gaps), healedAfter].map(seconds);

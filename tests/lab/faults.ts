@@ -49,7 +49,7 @@ const respondError = (socket: Socket): void => {
 };
 const hasStandby = ({ cluster }: World): boolean => cluster.postgres.replication !== undefined;
 
-/** Every fault, in the order of `make lab`. */
+/** Every fault apart from those of Citus, in the order of `make lab`. */
 export const faults: readonly Fault[] = [
   { name: 'none', callersSee: 'nothing', begin: () => nothing },
   {

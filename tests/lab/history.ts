@@ -57,7 +57,7 @@ export interface Intent {
 export interface History {
   readonly intents: Intent[];
   readonly file: string;
-  /** How many responses have arrived. */
+  /** How many attempts have got an answer ({@link isAnswer}). */
   answers(): number;
   /** Sends one request to a server. Appends it to the file when it has ended. */
   attempt(baseUrl: string, intent: Intent, requestId: string): Promise<Attempt>;

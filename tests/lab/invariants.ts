@@ -135,7 +135,7 @@ export function missingEffects({ done }: Known): string[] {
   });
 }
 
-/** Payments and refunds, by their unique texts: each that was answered is there once, and no other. */
+/** Payments and refunds, by their unique texts: each that succeeded is there once, and no other. */
 export function wrongPayments({ sights, done, unknown }: Known): string[] {
   const last = sights.findLast(({ body }) => body.payments)?.body;
   if (!last) return [];
@@ -167,7 +167,7 @@ export function lateAddresses({ sights, done }: Known): string[] {
   });
 }
 
-/** A verified patient stays verified. */
+/** A verified patient stays verified, because the lab changes neither name nor birth date. */
 export function lostVerifications({ sights }: Known): string[] {
   return sights.slice(1).flatMap(({ intent, body }, index) => {
     const isLost = sights[index]?.body.isVerified === 'VERIFIED' && body.isVerified !== 'VERIFIED';

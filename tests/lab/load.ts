@@ -11,7 +11,7 @@ export interface LoadOptions {
   readonly seed: number;
   /** Intents of each client; Infinity until the load is told to end. */
   readonly operations: number;
-  /** Milliseconds between two intents of a client. */
+  /** Average of milliseconds between two intents of a client. */
   readonly pauseMs?: number;
 }
 

@@ -34,7 +34,7 @@ const updatePatient: Action = (turn) => {
   );
   return known?.etag && turn.random.chance(0.6) ? { ...plan, ifMatch: known.etag } : plan;
 };
-/** A client that is limited to clinics sees only its own patients. */
+/** The patients that a client surely sees: if it is limited to clinics, those that it created. */
 const visiblePatients = ({ scene, client }: Turn) =>
   [...scene.patients].filter(([, { isLimited }]) => client.role !== 'limited' || isLimited);
 

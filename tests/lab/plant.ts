@@ -102,7 +102,7 @@ if (chosen.length === 0)
 chosen.forEach(broken);
 const cluster = isForAuditor ? await openCluster() : undefined;
 const judge = cluster ? byAuditor(cluster) : byTests;
-// Tests have a database for each copy; seeds share one.
+// Tests run in two copies at a time, each with its database; seeds run in one.
 const copies = Array.from({ length: cluster ? 1 : 2 }, copyTree);
 if (!cluster) {
   const { success, testResults } = await runTests(copies[0] ?? '', chosen.flatMap(testsOf));

@@ -40,7 +40,7 @@ async function signalAll(pid: number, name: NodeJS.Signals): Promise<void> {
 /** The URL with the name of another database. */
 const urlWith = (url: string, database: string): string => url.replace(/[^/]*$/, database);
 
-/** The embedded PostgreSQL. It survives the kill of its processes, but not of the machine, so it does not sync. */
+/** The embedded PostgreSQL. It does not sync, so it survives the kill of its processes, but not of the machine. */
 export async function startAlone(folder: string | undefined): Promise<Postgres> {
   const { dataDir, remove } = await temporaryDataDir(folder);
   const cluster = await prepareCluster(dataDir);

@@ -1,4 +1,4 @@
-/** Choices that depend on a seed only. */
+/** Choices that depend only on a seed and a name. */
 export interface Random {
   /** A whole number from 0, below `below`. */
   int(below: number): number;

@@ -27,7 +27,7 @@ export interface Evidence {
   readonly tenant: Tenant;
   readonly intents: readonly Intent[];
   readonly feed: readonly FeedEvent[];
-  /** The clock of a sandbox was moved, or servers had different times. */
+  /** The tenant is a sandbox, whose clock may move, or servers had different times. */
   readonly isClockMoving: boolean;
 }
 

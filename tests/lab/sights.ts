@@ -3,7 +3,7 @@ import { isAnswer, isRead, success, type Intent, type Json } from './history.js'
 /** A response that shows a record. */
 export interface Sight {
   readonly intent: Intent;
-  /** Its version; of an order, the time of its latest change. */
+  /** Its version; of an order, the time of its latest change; 0 of a document. */
   readonly version: number;
   /** Ticks of its request and its response. */
   readonly from: number;

@@ -61,7 +61,7 @@ export interface World {
 
 export interface WorldOptions {
   readonly servers: 1 | 2 | 3;
-  /** Three servers behind haproxy. */
+  /** Whether the servers, at most three, are behind haproxy. */
   readonly isBalanced?: boolean;
   /** The copy of the repository whose build runs; default: this one. */
   readonly root?: URL | undefined;
@@ -100,7 +100,7 @@ export async function openWorld(cluster: Cluster, options: WorldOptions): Promis
   const entrances = await Promise.all(ports.map(toPort));
   const front = isBalanced ? await balancer(folder, frontPort, entrances.map(portOf)) : undefined;
   const environment = {
-    // The servers of one deployment accept each other's tokens.
+    // One BASE_URL and DATA_DIR, so that the servers accept each other's tokens.
     ...{ BASE_URL: front?.url ?? `http://127.0.0.1:${ports[0]}`, DATA_DIR: dataDir, DRAIN_TIMEOUT: '10' },
     ...{ DOCUMENT_FETCH_ALLOWED_HOSTS: files.host, WEBHOOK_ALLOWED_HOSTS: receiver.host },
     ...(store ? { ...s3.environment, S3_ENDPOINT: store.url.replace(/\/$/, '') } : {}),

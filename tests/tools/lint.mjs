@@ -1,4 +1,4 @@
-/** Prints what Spectral (`oas`) and @readme/openapi-parser find in the contract that CONTRACT names, one finding a line. */
+/** Prints what Spectral (`oas`) and @readme/openapi-parser find in the contract that CONTRACT names. */
 import { readFile } from 'node:fs/promises';
 import { compileErrors, validate } from '@readme/openapi-parser';
 import spectralCore from '@stoplight/spectral-core';

@@ -87,7 +87,7 @@ it('backup create --keep keeps the backups of its rule through a year, and delet
   expect(new Set([...files.keys()].filter((name) => !name.startsWith('manifest-')))).toEqual(named);
 });
 
-it('backup create --keep keeps old backups while no newer ones are made, and a backup without --keep removes none of them', async () => {
+it('backup create --keep counts days with backups, so that old ones outlast a pause; without --keep, it removes none', async () => {
   const { files, store } = memoryStore();
   for (const day of [0, 1, 2, 100]) await backUpAt(store, day);
   const kept = keptIn(files);

@@ -111,14 +111,14 @@ describe('a variable', () => {
     },
   );
 
-  it('is ignored when it belongs to another program', () => {
+  it('is ignored if its name is not one of the service', () => {
     const others = ['PATH', 'PORTS', 'port', 'constructor', '__proto__', 'toString'];
     expect(readConfig(Object.fromEntries(others.map((name) => [name, 'x'])))).toEqual(readConfig({}));
   });
 
   const refused = {
     PORT: ['x', '-1', '65536', '1.5', 'Infinity', '1e400'],
-    // RFC 8414 clients look for the metadata outside of a path.
+    // No path, because clients would look for the metadata of RFC 8414 outside of it.
     BASE_URL: [
       'api.example.com',
       'ftp://example.com',
@@ -246,7 +246,7 @@ describe('the scanner clamav', () => {
     ['clamd.internal:1', { host: 'clamd.internal', port: 1 }],
     ['[::1]:65535', { host: '::1', port: 65_535 }],
     ['/run/clamav/clamd.ctl', { path: '/run/clamav/clamd.ctl' }],
-  ])('is reached at CLAMAV_ADDRESS=%s', (text, address) => {
+  ])('has the address of CLAMAV_ADDRESS=%s', (text, address) => {
     const { documentScanner } = readConfig({ DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: text });
     expect(documentScanner).toEqual({ kind: 'clamav', address });
   });

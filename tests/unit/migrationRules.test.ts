@@ -22,11 +22,11 @@ describe('the rules of migrations', () => {
     ],
     ['an index that blocks writes', '-- Locks: SHARE client\nCREATE INDEX "i" ON "client"("x");', /CONCURRENTLY IF/],
     [
-      'an index that cannot be built again',
+      'an index whose statement cannot run again',
       `${beside}CREATE INDEX CONCURRENTLY "i" ON "client"("x");`,
       /CONCURRENTLY IF/,
     ],
-    ['a dropped index that blocks reads', '-- Locks: ACCESS EXCLUSIVE client\nDROP INDEX "i";', /CONCURRENTLY IF/],
+    ['the drop of an index that blocks reads', '-- Locks: ACCESS EXCLUSIVE client\nDROP INDEX "i";', /CONCURRENTLY IF/],
     [
       'a concurrent index beside another statement',
       `${onClient('ADD COLUMN "x" TEXT')}

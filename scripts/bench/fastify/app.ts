@@ -1,4 +1,4 @@
-/** Fastify, Prisma, and how every operation checks its caller and leaves its audit row. */
+/** Fastify, Prisma, and how operations check their caller and leave their audit row. */
 import { createHash, createPublicKey, generateKeyPairSync, randomUUID, type JsonWebKey } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
@@ -35,7 +35,7 @@ Object.assign(BigInt.prototype, {
   },
 });
 
-// The keep-alive is longer than the bench's, as that of the plain server.
+// The keep-alive is that of the plain server.
 export const app = Fastify({ logger: true, keepAliveTimeout: 600_000 });
 app.decorateRequest('caller');
 

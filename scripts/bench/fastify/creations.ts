@@ -104,7 +104,7 @@ async function createEncounter(tx: Transaction, tenantId: string, body: Encounte
   }
   const treatments = products.map(({ offer, availability, category, subcategory, rx, ...product }, position) => {
     const isAvailable = availability.length === 0 || availability.some((one) => one.clinicId === clinicId);
-    if (!offer || !isAvailable) throw refusal(409, 'A treatment is not available at the clinic.');
+    if (!offer || !isAvailable) throw refusal(409, 'A treatment has no offer, or is not available at the clinic.');
     const { id: productId, sku, name, pharmacyId, pharmacyName, categoryId, subcategoryId } = product;
     const { price, shippingType, shippingAmount } = offer;
     const { categoryName, reviewOften, reviewRecurring } = category;

@@ -50,7 +50,7 @@ app.post<{ Body: { encounter_id: number } }>(
   },
 );
 
-/** The parts of an encounter that a response shows. */
+/** The parts of an encounter that lists and creations show. */
 export const parts = { treatments: true, documents: true, gfeItems: true, orders: true };
 const byNumber = { params: object({ number: { type: 'integer' } }) };
 app.get<{ Params: { number: number } }>(

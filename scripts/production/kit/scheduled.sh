@@ -1,5 +1,5 @@
 #!/bin/sh
-# The operator's scheduled tasks: `daily` and `drill` for the timers and CronJobs of this folder, or one of them by its name.
+# The operator's scheduled tasks: `daily` (backup, verify, purge) and `drill` for the timers and CronJobs of this folder.
 # BACKUP_TO is the folder of the backups; DRILL_OWNER_URL is a database for drills, whose name ends in "_drill", for its owner.
 set -eu
 case $1 in
@@ -13,7 +13,7 @@ case $1 in
     ;;
   drill)
     name=$(psql -d "$DRILL_OWNER_URL" -qAtc 'SELECT current_database()')
-    case $name in *_drill) ;; *) echo "DRILL_OWNER_URL names $name: a drill empties its database." >&2; exit 1 ;; esac
+    case $name in *_drill) ;; *) echo "DRILL_OWNER_URL names $name: a drill empties its database; name one that ends in _drill." >&2; exit 1 ;; esac
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     psql -d "$DRILL_OWNER_URL" -v ON_ERROR_STOP=1 -qc 'SET client_min_messages = warning' \
@@ -21,5 +21,5 @@ case $1 in
     unset DATABASE_DIRECT_URL DATABASE_OWNER_URL
     DATABASE_URL=$DRILL_OWNER_URL DATA_DIR=$work OBJECT_STORE=file ces restore --from "$BACKUP_TO"
     ;;
-  *) echo "There is no task $1." >&2; exit 2 ;;
+  *) echo "There is no task $1: name daily, drill, backup, verify or purge." >&2; exit 2 ;;
 esac

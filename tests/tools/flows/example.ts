@@ -5,7 +5,7 @@ export interface Target {
   readonly clientSecret: string;
 }
 
-/** The values that every generated client sends. */
+/** The values that the flow of every generated client uses. */
 export const example = {
   clinic: 'austin',
   treatment: 'BTX-100',
