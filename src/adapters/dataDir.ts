@@ -1,7 +1,7 @@
 import { access, constants, mkdir, readdir, statfs } from 'node:fs/promises';
 import { messageOf } from '../failures.js';
 
-/** Creates DATA_DIR if necessary. @throws Error naming DATA_DIR if it cannot be created or written to */
+/** Creates DATA_DIR if necessary. @throws Error naming DATA_DIR if it cannot be created, read or written to */
 export async function makeDataDir(dataDir: string): Promise<void> {
   try {
     // When started as root, let other users enter the folder: the embedded PostgreSQL in it runs as another user.
@@ -10,7 +10,7 @@ export async function makeDataDir(dataDir: string): Promise<void> {
     await access(dataDir, constants.W_OK | constants.X_OK);
   } catch (cause) {
     throw new Error(
-      `DATA_DIR ${dataDir} cannot be used: ${messageOf(cause)}. Set a folder that the user of the service can write to.`,
+      `DATA_DIR ${dataDir} cannot be used: ${messageOf(cause)}. Set a folder that the user of the service can read and write.`,
       { cause },
     );
   }

@@ -43,7 +43,7 @@ export function chartView(chart: Chart, links: readonly string[], now: Date): Sc
 const otherEncounterView = (encounter: Chart['encounter'], now: Date): Schemas['Encounter'] =>
   Object.assign(encounterDetailsView(encounter, now), { visitUrl: null });
 
-/** The items of other open encounters that equal one under review. */
+/** The items of other open encounters with the category and subcategory of an item under review. */
 function duplicatesIn({ encounter, openEncounters }: Chart) {
   const keys = encounter.gfeItems.map(itemKey);
   return openEncounters.flatMap((other) =>

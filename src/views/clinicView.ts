@@ -2,7 +2,7 @@ import type { Schemas } from '../contract.js';
 import type { ShownClinic } from '../domain/catalog/clinics.js';
 import { isoTime, jsonObject } from './values.js';
 
-/** A clinic within a product's availability. */
+/** A clinic without its locations, as in a product's availability. */
 export function clinicSummaryView(clinic: Omit<ShownClinic, 'locations'>): Schemas['ClinicSummary'] {
   return {
     id: clinic.id,

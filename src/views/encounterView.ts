@@ -55,7 +55,7 @@ export function encounterView(encounter: ShownEncounter, now: Date): Schemas['En
 export const queuedEncounterView = (encounter: ShownEncounter, now: Date): Schemas['Encounter'] =>
   Object.assign(encounterView(encounter, now), { claimableFrom: encounter.claimableFrom.toISOString() });
 
-/** An encounter with the details that lists omit. */
+/** An encounter with the details that `listEncounters` and the queue omit. */
 export function encounterDetailsView(encounter: DetailedEncounter, now: Date): Schemas['Encounter'] {
   return Object.assign(encounterView(encounter, now), {
     visitUrl: encounter.visitUrl,

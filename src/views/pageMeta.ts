@@ -6,7 +6,7 @@ export interface Page {
   readonly limit: number;
 }
 
-/** The number of pages; 0 if there are no elements. */
+/** The number of pages; 0 if there are no elements. */
 export const totalPages = (total: number, { limit }: Page): number => Math.ceil(total / limit);
 
 export function pageMeta(total: number, { page, limit }: Page): Schemas['PageMeta'] {

@@ -35,7 +35,7 @@ export const guardianView = (guardian: Patient['guardian']): Schemas['Guardian']
 export const updatedPatientView = (patient: Patient): Schemas['UpdatedPatient'] =>
   Object.assign(patientView(patient), { guardian: guardianView(patient.guardian) });
 
-/** The patient with its user account, and the fields that only callers who may write patients see. */
+/** The patient with its user account, and, for callers who may write patients, the fields of R-281. */
 export function retrievedPatientView(patient: PatientRecord, mayWrite: boolean): Schemas['RetrievedPatient'] {
   const { guardian, insuranceInfo, medicalHistory } = patient;
   const hidden = { guardian: guardianView(guardian), insuranceInfo, medicalHistory };

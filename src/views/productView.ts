@@ -49,7 +49,7 @@ function productSummaryView(product: ShownProduct): Schemas['ProductSummary'] {
 
 function offerView(product: ShownProduct): Schemas['ProductOffer'] {
   const { offer } = product;
-  if (!offer) throw new Error(`product ${product.id} has no offer`);
+  if (!offer) throw new Error(`product ${product.id} has no offer: import it again`);
   return {
     id: offer.id,
     productId: offer.productId,

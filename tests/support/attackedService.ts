@@ -12,8 +12,8 @@ export interface AttackedService {
 }
 
 /**
- * Starts the service for the tests of a file. After each test it checks that the service responds, has logged no
- * internal error, and that no prototype is polluted.
+ * Starts the service for the tests of a file. After each test it checks that the service responds and has logged no
+ * failed request, and that `Object.prototype` has no member `polluted`.
  */
 export async function attackedService(): Promise<AttackedService> {
   const harness = await openHarness();

@@ -9,11 +9,11 @@ const unrecorded = ['token_missing', 'token_invalid', 'token_expired', 'dependen
 const recordedOfTokens = [undefined, 'invalid_client', 'invalid_grant', 'invalid_scope'];
 
 export interface AuditWatch {
-  /** Fails unless the audit has one row, written first, for each response since the start, and no further rows. */
+  /** Fails unless each response since the start that needs a row has one, written first, and there are no further rows. */
   expectOneRowEach(): Promise<void>;
 }
 
-/** Holds each response of the service until its rows of the audit are counted. */
+/** Holds each response that needs a row of the audit until its rows are counted. */
 export async function watchAudit({ server, domain: { db } }: Harness): Promise<AuditWatch> {
   const [start] = await db.prisma.$queryRaw<{ positions: object | null }[]>`
     SELECT json_object_agg(tenant_id, position) AS positions FROM audit_counter`;

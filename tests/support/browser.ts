@@ -9,7 +9,9 @@ const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
 /** `describe` if there is a browser. @param what the tests that are skipped without it */
 export const inBrowser = (what: string): typeof describe.skip =>
-  isThere(existsSync(chromium), what, `${chromium} is not there; CHROMIUM may name one.`) ? describe : describe.skip;
+  isThere(existsSync(chromium), what, `${chromium} is missing: install it, or set CHROMIUM.`)
+    ? describe
+    : describe.skip;
 
 /** Starts Chromium, which sends no request of its own. */
 const startBrowser = (): Promise<Browser> =>
@@ -21,7 +23,7 @@ const startBrowser = (): Promise<Browser> =>
     ],
   });
 
-/** The browser of the tests of a block, and the errors of its scripts and of its consoles in the present test. */
+/** The browser of the tests of a block, and the errors of scripts and consoles of its pages in the present test. */
 export function openBrowser() {
   let browser: Browser;
   const complaints: string[] = [];

@@ -91,7 +91,7 @@ export async function seedRestorableCast(harness: Harness): Promise<Partner> {
   return partner;
 }
 
-/** Restores the rows of the cast from copies of them, in a fraction of the time that a reset takes. */
+/** Restores the rows of the cast from copies, in a fraction of the time that a reset takes. */
 export async function resetCast({ baseUrl, clock, domain: { db } }: Harness, { token }: Caller): Promise<void> {
   clock.now = castTime;
   const { clockOffsetMs } = await db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId } });
@@ -103,10 +103,10 @@ export async function resetCast({ baseUrl, clock, domain: { db } }: Harness, { t
   if (clockOffsetMs > 0) await call({ baseUrl }, 'PUT /sandbox/clock', { token, json: { offsetSeconds: 0 } });
 }
 
-/** Tables whose rows only grow, or belong to a client. */
+/** Tables that {@link resetCast} does not restore: those of API clients, of the audit and of requests. */
 const KEPT = ['api_client', 'api_client_secret', 'audit_event', 'audit_seal', 'audit_counter', 'sandbox_exchange'];
 
-/** Copies all rows of the tenant, and makes the function that restores them. */
+/** Copies the tenant's rows of all other tables, and makes the function that restores them. */
 async function copyCast({ domain: { db } }: Harness): Promise<void> {
   const columns = await db.prisma.$queryRaw<{ table: string; names: string; key: string }[]>`
     SELECT quote_ident(c.table_name) AS table, string_agg(quote_ident(c.column_name), ',') AS names,
@@ -162,7 +162,7 @@ export async function claimTheVisit(harness: Harness, { token }: { readonly toke
   await call(harness, target, { token, json: { reviewerRef: cast.reviewerRef, visitUrl } });
 }
 
-/** Ends every approval behind the orders of the examples. */
+/** Revokes the approvals of `completed`, `paid` and `unchanged`. */
 export async function revokeOrders(harness: Harness, { token }: { readonly token: string }): Promise<void> {
   for (const { encounter_id } of [cast.encounters.completed, cast.encounters.paid, cast.encounters.unchanged]) {
     const target = `POST /sandbox/encounters/${encounter_id}/simulate`;

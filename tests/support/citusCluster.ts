@@ -116,7 +116,7 @@ export async function addWorker(coordinator: string, url: string): Promise<void>
   await execute(coordinator, `SELECT citus_add_node(${addressOf(url)})`);
 }
 
-/** Ends all sessions of a database, including those of Citus, so that it can be copied. */
+/** Ends all sessions of a database, including those of Citus, and refuses new ones, so that it can be copied. */
 export async function closeDatabase(url: string): Promise<void> {
   await execute(adminOf(url), `ALTER DATABASE ${nameOf(url)} ALLOW_CONNECTIONS false`);
   await execute(

@@ -72,7 +72,7 @@ export interface ContractOperation extends Operation {
   readonly method: string;
   /** Path template. */
   readonly path: string;
-  /** Required permissions; empty for a public operation. */
+  /** The permissions of which a caller needs one; empty for a public operation. */
   readonly scopes: readonly string[];
   readonly parameters: readonly Parameter[];
   readonly statuses: readonly number[];

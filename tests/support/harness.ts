@@ -24,7 +24,7 @@ export interface Clock {
   advance(seconds: number): void;
 }
 
-/** The whole service on loopback with a new database; tests supply only time and log. */
+/** The service on loopback, without its jobs and deliveries, with the clock and the log of a test. */
 export interface Harness {
   readonly baseUrl: string;
   readonly services: Services;
@@ -47,7 +47,7 @@ export interface HarnessOptions {
   readonly databaseUrl?: string;
 }
 
-/** Starts the service; every answer is checked against the contract, and `close` fails if one broke it. */
+/** Starts the service; each answer of an operation is checked against the contract, and `close` fails if one broke it. */
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
   const database = options.databaseUrl === undefined ? await createTestDatabase() : undefined;
   const dataDir = await mkdtemp(join(tmpdir(), 'ces-data-'));

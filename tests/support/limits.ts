@@ -3,7 +3,7 @@ import type { Quotas } from '../../src/config.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';
 
-/** Does the work while the service has these limits, with unused quota. */
+/** Does the work while the service has these limits, and 1 for each other limit, all unused. */
 export async function withLimits<T>(
   { services }: Harness,
   quotas: Partial<Quotas>,

@@ -7,7 +7,7 @@ type Owner = Pick<Harness, 'domain'>;
 
 /** Waits until this many sessions of the database wait for a lock, or until the work is done without waiting. */
 export async function untilBlocked({ domain }: Owner, sessions = 1, isDone = () => false): Promise<void> {
-  // Ends before jest's timeout, so that the test can clean up.
+  // An endless wait would make the runner kill the test file before its clean-up.
   const deadline = Date.now() + 20_000;
   while (!isDone() && Date.now() < deadline) {
     const waiting = await domain.db.prisma.$queryRaw<object[]>`

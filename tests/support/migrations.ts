@@ -24,7 +24,7 @@ export async function opened(create: () => Promise<TestDatabase>): Promise<TestD
 /** {@link opened}; returns the superuser's address of the database. */
 export const database = async (create: () => Promise<TestDatabase>): Promise<string> => (await opened(create)).url;
 
-/** A database with these migrations, applied as the service does, after those of this build. */
+/** A database with these migrations, applied as the service does, by default after those of this build. */
 export async function databaseWith(applied: readonly Migration[], create = createTestDatabase): Promise<string> {
   const url = await database(create);
   await withClient({ connectionString: url }, async (client) => {

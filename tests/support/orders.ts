@@ -21,7 +21,7 @@ export function pay(
   return call(server, `POST /orders/${orderNo}/payments`, { token, json, headers: { 'Idempotency-Key': key } });
 }
 
-/** The events of an order; `encounter.completed` names it, too. */
+/** Types of events of an order without refunds, shipments and holds; `encounter.completed` names the order, too. */
 export const orderEvents = ['order.created', 'order.updated', 'order.paid', 'order.cancelled'] as const;
 
 /** Events of a tenant about an order or encounter, in the order of the feed. */

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** A program on this machine that tests stop and start again. */
 export interface Part {
-  /** Resolves when it is ready. @throws Error with its last lines if it ends before */
+  /** Resolves when it is ready. @throws Error with its last output if it ends before, or is not ready in time */
   start(): Promise<void>;
   /** Sends a signal to the process. */
   signal(name: NodeJS.Signals): void;

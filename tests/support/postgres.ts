@@ -18,11 +18,11 @@ const workersVariable = 'TEST_CLUSTER_WORKERS';
 /** The role of the service, and its password. */
 const SERVICE_ROLE = 'ces_test_service';
 
-/** A database for one test file: migrated, and empty except for reference data. */
+/** A database for one test file; by default migrated, and empty except for reference data. */
 export interface TestDatabase {
   /** Of the superuser, who owns the schema, so that tests can break it. */
   readonly url: string;
-  /** Of a role that has only the rights that the migrations grant to the service. */
+  /** Of a role that has only the rights that `ces migrate` grants to the service. */
   readonly serviceUrl: string;
   drop(): Promise<void>;
 }
@@ -66,7 +66,7 @@ export const isOnCitus = (): boolean => process.env['TEST_CITUS'] !== undefined;
  * Starts one cluster for the run, in jest's parent process, and creates the template in it. TEST_DATABASE_URL names
  * another server (a superuser's address) to test with its version; TEST_CITUS starts three nodes of Citus; otherwise the
  * cluster is an embedded PostgreSQL in a temporary folder.
- * @returns a function that stops and removes everything
+ * @returns a function that drops the databases, and removes the cluster unless it is the other server
  */
 export async function startTestCluster(): Promise<() => Promise<void>> {
   const external = process.env['TEST_DATABASE_URL'];
@@ -110,7 +110,7 @@ const nodes = (): string[] => [adminUrl(), ...required(workersVariable).split(' 
  */
 export async function temporaryDataDir(parent = tmpdir()): Promise<{ dataDir: string; remove(): Promise<void> }> {
   const dataDir = await mkdtemp(join(parent, 'ces-test-'));
-  // "cat" waits for the end of this process; PostgreSQL may start after it, so the loop repeats until it is gone.
+  // "cat" waits for the end of this process; PostgreSQL may start after it, so the loop repeats until the folder is gone.
   const script = `cat; while [ -d "$0" ]; do
     read -r pid < "$0/postgres/data/postmaster.pid" && kill -QUIT "$pid" && sleep 0.1 || rm -rf "$0"; done`;
   const cleaner = spawn('sh', ['-c', script, dataDir], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });

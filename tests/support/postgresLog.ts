@@ -13,7 +13,7 @@ const settings = `
 /**
  * Makes PostgreSQL log every statement in a database.
  * @param url the superuser's address
- * @returns a function that reads the log from now on; null for a server with its files on another machine
+ * @returns a function that reads the log from now on; null if the log is not where the embedded PostgreSQL writes it
  */
 export async function logEverything(url: string): Promise<(() => Promise<string>) | null> {
   const client = new Client({ connectionString: url });

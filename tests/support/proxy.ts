@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import { listenOnLoopback } from './fileHost.js';
 
-/** @returns the number of bytes that still pass before both ends are reset; null passes the whole chunk */
+/** @returns the number of bytes that still pass before the client's end is reset; null passes the whole chunk */
 type Watch = (chunk: Buffer, from: 'client' | 'server') => number | null;
 
 /** A proxy that can interrupt connections to a running server. */

@@ -60,7 +60,7 @@ export interface RawRequest {
   readonly method?: string;
   /** The request target as it goes over the wire. */
   readonly target?: string;
-  /** Added to Host and Connection: close. */
+  /** Added to Host, and by {@link rawCall} to Connection: close. */
   readonly headers?: readonly (readonly [name: string, value: string])[];
   /** Sent with its Content-Length, unless the headers name one or Transfer-Encoding. */
   readonly body?: string | Uint8Array;
@@ -109,7 +109,7 @@ export function requestBytes({ method = 'GET', target = '/', headers = [], body 
   return Buffer.concat([Buffer.from(start, 'latin1'), bytes]);
 }
 
-/** All answers of the service have a Content-Length. */
+/** Splits answers by their Content-Length. */
 function parseAnswers(bytes: Buffer, withBody: boolean): RawAnswer[] {
   const end = bytes.indexOf('\r\n\r\n') + 4;
   if (end < 4) return [];

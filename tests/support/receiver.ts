@@ -68,7 +68,7 @@ export async function startReceiver(
   };
 }
 
-/** The payload, verified by the standard's library. @throws if the signature is not by the secret */
+/** The payload, verified by the standard's library. @throws if the secret does not verify it */
 export function verified({ headers, body }: Pick<Received, 'headers' | 'body'>, secret: string): unknown {
   return new Webhook(secret).verify(body, headers as Record<string, string>);
 }

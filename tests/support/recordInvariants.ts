@@ -5,7 +5,7 @@ import type { Schemas } from '../../src/contract.js';
 const cents = (amount: string): number => Math.round(Number(amount) * 100);
 const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0);
 
-/** R-54 to R-57: the sums of an order follow from its lines, payments and refunds. @returns the amounts that do not */
+/** R-54 to R-58, R-192: amounts and status of an order follow from its lines, payments and refunds. @returns the faults */
 export function moneyFaults(order: Schemas['Order']): string[] {
   const { lines, payments, refunds } = order;
   const of = (parts: typeof lines, field: 'unit_price' | 'line_total' | 'shipping_amt'): number =>
@@ -38,7 +38,7 @@ export function moneyFaults(order: Schemas['Order']): string[] {
       return cents(shown) === amount ? [] : [`${field} is ${shown}, not ${amount} cents`];
     }),
     ...(order.order_status === status ? [] : [`order_status is ${order.order_status}, not ${status}`]),
-    ...(received > cents(order.grand_total) ? ['more was paid than it costs'] : []),
+    ...(received > cents(order.grand_total) ? ['more was paid than the order costs'] : []),
   ];
 }
 
@@ -54,7 +54,9 @@ export function approvalFaults(encounter: Schemas['Encounter'], orders: readonly
   );
   const lines = orders.flatMap((order) => order.lines);
   return [
-    ...((encounter.order_no !== null) === isOrdered ? [] : [`it is ${encounter.status}: its order is wrong`]),
+    ...((encounter.order_no !== null) === isOrdered
+      ? []
+      : [`status is ${encounter.status}, order_no ${encounter.order_no}`]),
     ...(!first ||
     first.lines
       .map(({ treatmentId }) => treatmentId)

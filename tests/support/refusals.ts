@@ -65,7 +65,7 @@ export function withoutTable<T>(harness: Harness, table: string, work: () => Pro
   return withSql(harness, rename(table, `${table}_elsewhere`), rename(`${table}_elsewhere`, table), work);
 }
 
-/** Every operation reads one of these tables, and fails with an internal error without it. */
+/** Most operations read one of these tables, and fail with an internal error without it. */
 export const neededTables = [
   ...['client', 'ref_state', 'clinic', 'product_offer', 'encounter', 'order', 'event', 'audit_seal'],
   ...['webhook_endpoint', 'webhook_inbox', 'webhook_inbox_message', 'sandbox_exchange'],

@@ -79,7 +79,7 @@ export async function reviewed(
   return act(harness, caller, claimed, 'review', await reviewBody(harness, caller, claimed, decide));
 }
 
-/** An encounter without the members that only its retrieval shows. */
+/** An encounter without the members that only its retrieval and charts show. */
 export function recordOf(encounter: Encounter): Encounter {
   const { visitUrl: _url, information: _information, addenda: _addenda, ...record } = encounter;
   return record;
@@ -139,7 +139,7 @@ export async function eventsOf({ domain }: Harness, { encounter_id }: Encounter)
   return rows.map(({ type, data }) => [type, data]);
 }
 
-/** The types of the events of an encounter since its creation. */
+/** The types of the events of an encounter, except its creation. */
 export async function eventTypesOf(harness: Harness, encounter: Encounter): Promise<string[]> {
   const events = await eventsOf(harness, encounter);
   return events.map(([type]) => type).filter((type) => type !== 'encounter.created');

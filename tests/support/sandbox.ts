@@ -38,7 +38,7 @@ export function simulate(harness: Harness, { token }: Caller, encounterNo: unkno
   return call(harness, `POST /sandbox/encounters/${String(encounterNo)}/simulate`, { token, json });
 }
 
-/** Columns that are unique, or that change without a request. */
+/** Columns that are unique, or that a request may change as a side effect. */
 const ownOf: Readonly<Record<string, readonly string[]>> = {
   event: ['id', 'position', 'recorded_at'],
   webhook_delivery: ['event_id'],
@@ -46,7 +46,7 @@ const ownOf: Readonly<Record<string, readonly string[]>> = {
   api_client_secret: ['last_used_at'],
 };
 
-/** All rows of a tenant by table, for comparison, without the log of requests, to which every request adds. */
+/** A tenant's rows by table, for comparison, without providers, the audit and the log of requests. */
 export async function thingsOf({ domain }: Harness, tenantId: string): Promise<Record<string, unknown[]>> {
   const logged = resetTables.filter((table) => table !== 'sandbox_exchange');
   const tables = [...logged, 'tenant', 'api_client', 'api_client_secret', 'webhook_endpoint'];

@@ -19,7 +19,7 @@ export interface ServerProcess {
 
 const running = new Set<ChildProcess>();
 
-/** Starts the compiled service with these arguments and only this environment; on a free port unless PORT names one. */
+/** Starts the compiled service with these arguments, this environment and PATH; on a free port unless PORT names one. */
 export function startServer(environment: Readonly<Record<string, string>>, ...args: readonly string[]): ServerProcess {
   return startBuild(packageRoot, environment, ...args);
 }

@@ -1,6 +1,6 @@
 import type { Harness } from './harness.js';
 
-/** Runs SQL before and after the work, to cause database errors that quote the request. */
+/** Runs SQL, statements separated by `;;`, before and after the work, for example to cause database errors. */
 export async function withSql<T>(harness: Harness, before: string, after: string, work: () => Promise<T>): Promise<T> {
   const run = async (sql: string): Promise<void> => {
     for (const statement of sql.split(';;')) await harness.domain.db.prisma.$executeRawUnsafe(statement);
@@ -13,7 +13,7 @@ export async function withSql<T>(harness: Harness, before: string, after: string
   }
 }
 
-/** Makes the table refuse each row with a message that repeats it. */
+/** Makes the table refuse each new row during the work, with a message that repeats the row. */
 export const tellingAll = <T>(harness: Harness, table: string, work: () => Promise<T>): Promise<T> =>
   withSql(
     harness,

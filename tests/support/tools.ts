@@ -9,5 +9,5 @@ export const tools = fileURLToPath(new URL('tests/tools', packageRoot));
 /** Whether `make tools` was run; as {@link isThere}. */
 export function hasTools(): boolean {
   const found = existsSync(`${tools}/node_modules/newman`);
-  return isThere(found, 'generated clients, or the Postman collection', 'Install the tools: make tools');
+  return isThere(found, 'tests of generated clients or of the Postman collection', 'Install the tools: make tools');
 }

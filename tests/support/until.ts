@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits up to 15 s for a condition: it fails before jest's timeout, so that the clean-up still runs. */
+/** Waits up to 15 s for a condition: an endless wait would make the runner kill the test file before its clean-up. */
 export async function until(condition: () => unknown): Promise<void> {
   const giveUp = performance.now() + 15_000;
   while (!(await condition())) {

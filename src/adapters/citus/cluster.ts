@@ -14,7 +14,7 @@ export interface ClusterNode {
 /** The oldest version of Citus that this build supports. */
 const MIN_VERSION = 12;
 
-/** The nodes, the coordinator first; none if the database is not on a cluster. */
+/** The primary nodes, the coordinator first; none if the database lacks the extension citus. */
 export async function nodesOf(client: Connection): Promise<ClusterNode[]> {
   const { rowCount } = await client.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);
   if (rowCount === 0) return [];
@@ -27,7 +27,7 @@ export async function nodesOf(client: Connection): Promise<ClusterNode[]> {
 }
 
 /**
- * The obstacles to distributing the tables of a database, each with its remedy; empty if there are none.
+ * The obstacles found to distributing the tables of a database; empty if there are none.
  * @param serviceUrl the address that servers use, whose role all nodes must know
  */
 export async function clusterFaults(client: Connection, serviceUrl: string): Promise<string[]> {
@@ -45,7 +45,7 @@ export async function clusterFaults(client: Connection, serviceUrl: string): Pro
       : ['The coordinator has no address. Run SELECT citus_set_coordinator_host(…).']),
     ...(nodes.some(({ isCoordinator, hasShards }) => !isCoordinator && hasShards)
       ? []
-      : ["The cluster has no worker. Run SELECT citus_add_node(…) for each worker's address."]),
+      : ['The cluster has no worker for shards. Run SELECT citus_add_node(…), or set shouldhaveshards of a worker.']),
     ...inactive.map(({ name }) => `The node ${name} is not active. Run SELECT citus_activate_node(…).`),
     ...(inactive.length > 0 ? [] : await settingFaults(client, roleOf(serviceUrl))),
     ...(await connectionFaults(serviceUrl)),
@@ -83,7 +83,7 @@ async function connectionFaults(serviceUrl: string): Promise<string[]> {
   );
 }
 
-/** Leftovers of two-phase commits and shard moves: prepared transactions by node, and resources to remove. */
+/** Transactions prepared over ten minutes ago by node, the resources that shard moves left, and whether one is running. */
 export async function leftovers(client: Connection) {
   const { rows: prepared } = await client.query<{ name: string; count: number }>(
     `SELECT format('%s:%s', nodename, nodeport) AS name, result::int AS count

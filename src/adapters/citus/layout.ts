@@ -11,12 +11,12 @@ export interface PlacedTable {
   readonly isPlaced: boolean;
 }
 
-/** Tables that stay on the coordinator: they describe the database, and no statement joins them. */
+/** Tables that stay on the coordinator, because no statement joins them. */
 const LOCAL = ['_prisma_migrations', 'job_run', 'restore_incomplete'];
 
 /**
- * The place of each table, from the schema: a table whose primary key has `tenant_id` is distributed by it, and `tenant`
- * by its id; a table without a tenant is the same for all tenants.
+ * The place of each table: {@link LOCAL} tables stay on the coordinator, a table whose primary key has `tenant_id` is
+ * distributed by it, and `tenant` by its id; others are reference tables, the same for all tenants.
  */
 export async function placesOf(client: Pick<Connection, 'query'>): Promise<PlacedTable[]> {
   const { rows } = await client.query<PlacedTable>(
@@ -37,7 +37,7 @@ export async function placesOf(client: Pick<Connection, 'query'>): Promise<Place
 
 /**
  * Settings for changes of the schema in a transaction that also touches reference tables. Triggers read rows of the same
- * tenant only, which are on the same node. PostgreSQL without Citus ignores the settings.
+ * tenant only, which are on the same node. PostgreSQL without Citus ignores those of Citus.
  */
 export const SCHEMA_CHANGES = `SET LOCAL citus.multi_shard_modify_mode = 'sequential';
   SET LOCAL citus.enable_unsafe_triggers = on; SET LOCAL client_min_messages = warning`;
@@ -79,15 +79,15 @@ async function placeTable(client: Connection, table: string, place: Place): Prom
 }
 
 /**
- * Places all tables in one transaction, verifies the layout, and then removes the coordinator's own copies of
- * distributed rows.
- * @throws Error if a table would not be in its place, or not on the nodes of the others; then nothing has changed
+ * Places all tables in one transaction, which verifies the layout. Then sets the lock timeout of the nodes, and removes
+ * the coordinator's own copies of distributed rows.
+ * @throws Error if {@link layoutFaults} finds any before the commit; then nothing has changed
  */
 export async function layOut(client: Connection): Promise<void> {
   await client.query(`BEGIN; ${SCHEMA_CHANGES}`);
   await placeTables(client);
   const faults = await layoutFaults(client);
-  if (faults.length > 0) throw new Error(`The layout was not changed. ${faults.join(' ')}`);
+  if (faults.length > 0) throw new Error(`The layout was not changed. ${faults.join(' ')} Correct this, then repeat.`);
   await client.query('COMMIT');
   // Set the lock timeout on every node: the settings of a session on the coordinator do not reach the workers.
   await client.query(
@@ -99,7 +99,7 @@ export async function layOut(client: Connection): Promise<void> {
   );
 }
 
-/** The tables that are not in their places, and tables and shards that are not on the node of the rest of their group. */
+/** Tables not in their places, tables outside the largest colocation group, and shards apart from their range. */
 export async function layoutFaults(client: Pick<Connection, 'query'>): Promise<string[]> {
   const misplaced = (await placesOf(client)).filter(({ isPlaced }) => !isPlaced);
   const { rows: groups } = await client.query<{ tables: string[] }>(
@@ -121,7 +121,7 @@ export async function layoutFaults(client: Pick<Connection, 'query'>): Promise<s
   ];
 }
 
-/** Whether the database is a coordinator whose tables have been distributed. */
+/** Whether a table of the database has been distributed. */
 export async function isLaidOut(client: Connection): Promise<boolean> {
   const { rowCount } = await client.query(`SELECT WHERE to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL`);
   if (rowCount === 0) return false;

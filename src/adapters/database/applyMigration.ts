@@ -3,12 +3,12 @@ import { isLaidOut, placeTables, SCHEMA_CHANGES } from '../citus/layout.js';
 import { kindOf, statementsOf, wholeStatementsOf, type Migration } from './migrationFile.js';
 import type { Connection } from './withClient.js';
 
-/** Applies a migration and records it; after a failed attempt, continues it. @param timeoutMs lock timeout */
+/** Applies and records a migration; can be repeated after a failure. @param timeoutMs lock timeout, not for indexes */
 export async function applyMigration(client: Connection, migration: Migration, timeoutMs: number): Promise<void> {
   const { sql } = migration;
   const kind = kindOf(sql);
   if (kind === 'transaction') return inOneTransaction(client, migration, timeoutMs);
-  // No request waits behind the creation of an index, so that statement may wait for older transactions without limit.
+  // No request waits behind a concurrent change of an index, so it may wait for older transactions without limit.
   await client.query(`SET TIME ZONE 'UTC'; SET lock_timeout = ${kind === 'indexes' ? 0 : timeoutMs}`);
   if (kind === 'indexes') await changeIndexes(client, sql);
   else while ((await client.query(sql)).rowCount !== 0);

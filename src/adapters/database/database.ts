@@ -84,7 +84,7 @@ export function openDatabase(
   const prisma = guardedPrisma(
     new PrismaPg(pool, { statementNameGenerator: (statement) => (hasList(statement) ? '' : nameOf(statement)) }),
   );
-  // Wait longer than the pool, so that the pool's timeout comes first: `isUnavailable` recognizes its error.
+  // Longer than the limits of the pool and of a statement, so that their errors come first.
   const snapshot = { isolationLevel: 'RepeatableRead', maxWait: 2 * timeoutMs, timeout: 2 * timeoutMs } as const;
   const preparation = { nameOf, guard: statementGuard(tenantTablesOf(prisma)) };
   return {
@@ -94,7 +94,7 @@ export function openDatabase(
       prisma.$transaction((tx) => work({ prisma: tx, ...queriesOn({ query: rawQueryOn(tx) }, preparation) }), snapshot),
     prisma,
     async close() {
-      // Prisma ends a pool only if it has used it, and an open pool keeps the process alive.
+      // Prisma does not end a pool that it was given, and an open pool keeps the process alive.
       await prisma.$disconnect();
       await pool.end();
     },
@@ -145,7 +145,7 @@ function statementNames() {
 
 /** Prisma's client. Its queries must name their tenant ({@link assertTenantNamed}), and its errors quote no row. */
 function guardedPrisma(adapter: PrismaPg) {
-  // With the default format, every error message would read the source file of the caller.
+  // With the default format, Prisma would read the caller's source file for each error message.
   const client = new PrismaClient({ adapter, errorFormat: 'minimal' });
   const relations = relationsOf(client);
   return client.$extends({

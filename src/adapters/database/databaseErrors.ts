@@ -112,7 +112,7 @@ export function throwCommitFailure(error: unknown): never {
   throw new UnknownOutcome('PostgreSQL did not say whether it has committed', { cause: error });
 }
 
-/** Removes PostgreSQL's detail, which quotes the row ("Failing row contains …"): health data must not reach a log. */
+/** Rethrows an error without PostgreSQL's detail, hint and context, which may quote health data. */
 export function throwWithoutValues(error: unknown): never {
   const said = error instanceof DatabaseError ? error : driverError(error);
   if (said) Object.assign(said, { detail: undefined, hint: undefined, where: undefined });

@@ -6,11 +6,11 @@ const ENCRYPTED = ['require', 'verify-ca', 'verify-full'];
 
 /**
  * The checked URL to use for every connection.
- * @throws Error naming the `variable` if the URL is invalid, or neither encrypts nor permits plain text to another
- * machine
+ * @throws Error naming the `variable` if the URL or a certificate that it names cannot be read, or if it has another
+ * sslmode than `disable` and {@link ENCRYPTED}, or none for another machine
  */
 export function protectedUrl(variable: string, url: string): string {
-  if (!URL.canParse(url)) throw new Error(`${variable} is not a valid URL. Percent-encode special characters.`);
+  if (!URL.canParse(url)) throw new Error(`${variable} is not a valid URL. Check its port and percent-encoding.`);
   const address = new URL(url);
   const mode = address.searchParams.get('sslmode');
   if (mode === null) {

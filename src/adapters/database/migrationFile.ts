@@ -30,7 +30,7 @@ export async function readMigrations(folder = new URL('prisma/migrations/', pack
  */
 export type MigrationKind = 'transaction' | 'indexes' | 'batches';
 
-/** Determines the kind from the statements of the file. */
+/** Determines the kind from the `-- Locks:` line and the statements of the file. */
 export function kindOf(sql: string): MigrationKind {
   if (/^-- Locks: .*; in batches$/m.test(sql)) return 'batches';
   const isIndex = (statement: string): boolean => /^(CREATE( UNIQUE)?|DROP) INDEX CONCURRENTLY /.test(statement);
@@ -50,7 +50,7 @@ export interface StatedLock {
   readonly table: string;
 }
 
-/** The locks and the reads of rows that a migration states after `-- Locks:`; undefined if it states none. */
+/** The locks that a migration states after `-- Locks:`, and the words after the semicolon; undefined without the line. */
 export function locksOf(sql: string): { readonly locks: StatedLock[]; readonly reads: string | undefined } | undefined {
   const [line, stated, reads] = LOCKS.exec(sql) ?? [];
   if (line === undefined || stated === undefined) return undefined;

@@ -74,9 +74,9 @@ function reasonsOf(strange: readonly RecordedMigration[], isKnown: (name: string
 
 /**
  * Applies and records the pending migrations. Table, checksums and lock are those of Prisma, so several processes may
- * run this at the same time. @param log receives a message while a migration waits for locks
- * @param build other migrations than those of this build, in tests
- * @returns the applied ones. @throws Error naming the migration that fails or gets no lock; earlier ones stay applied
+ * run this at the same time. @param log receives a message while a migration waits for locks @param build in tests
+ * @returns the applied ones. @throws Error naming the migration that fails or gets no lock (earlier ones stay applied),
+ * for an `unknown` schema, or for tables of another program
  */
 export async function migrate(
   url: string,

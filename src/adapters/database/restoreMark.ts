@@ -16,7 +16,7 @@ export async function unmarkRestore(url: string): Promise<void> {
 /** @throws Error if a restore into this database is not complete */
 export async function assertRestored(url: string): Promise<void> {
   if (!(await withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, isMarked))) return;
-  throw new Error('A restore into this database is not complete: drop the database, create it, and restore again.');
+  throw new Error('A restore into this database is not complete: unless it still runs, restore into a new database.');
 }
 
 async function isMarked(client: Connection): Promise<boolean> {

@@ -20,8 +20,8 @@ export async function grantServiceRights(ownerUrl: string, serviceUrl: string): 
 }
 
 /**
- * `missing`: tables on which the connected role lacks a right that the service needs. `isOwner`: it has rights beyond
- * {@link grantServiceRights}, such as changing the schema or the audit.
+ * `missing`: tables on which the connected role lacks a right that the service needs. `isOwner`: it may create
+ * tables or change the audit, which {@link grantServiceRights} does not grant.
  */
 export async function rightsOfRole({ everyTenant }: Queries): Promise<{ missing: string[]; isOwner: boolean }> {
   const [rights] = await everyTenant.rows<{ missing: string[]; isOwner: boolean }>`

@@ -6,7 +6,7 @@ import type { StatementGuard } from './statementGuard.js';
 
 type Statement = Prisma.Sql | TemplateStringsArray;
 
-/** Runs prepared statements, each in one round trip. */
+/** Runs statements, each in one round trip. */
 export interface Statements {
   rows<Row extends object>(sql: Statement, ...values: readonly unknown[]): Promise<Row[]>;
   /** The first row. @throws Error if there is none */

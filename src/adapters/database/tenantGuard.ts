@@ -29,8 +29,8 @@ type Model = { readonly dbName: string | null; readonly fields: readonly Field[]
 type DataModel = { readonly models: Readonly<Record<string, Model>> };
 
 /**
- * Rejects queries on a tenant-owned model that name no tenant in `where`, or in every row of `data`. A tenant of
- * `undefined` is rejected, too: for Prisma it means "any". @throws Error naming model and operation
+ * Rejects a query on a tenant-owned model that names no tenant in `where` (except {@link learnsTenant}) or in a row to
+ * create, and such nested reads. `undefined` is no tenant: for Prisma it means "any". @throws Error naming the query
  */
 export function assertTenantNamed(
   model: string | undefined,

@@ -9,7 +9,7 @@ export interface TenantTable {
   readonly columns: string;
 }
 
-/** All tables with rows of tenants except the audit's, in any order: foreign keys are checked at the commit. */
+/** All tables with rows of tenants except the audit's. Their order is irrelevant, because foreign keys are deferred. */
 export async function tenantTables(client: Client): Promise<TenantTable[]> {
   const { rows } = await client.query<TenantTable>(
     `SELECT quote_ident(relname) AS name, CASE relname WHEN 'tenant' THEN 'id' ELSE 'tenant_id' END AS key, columns
@@ -34,7 +34,7 @@ export async function tableWithRows(client: Client, tables: readonly TenantTable
   return undefined;
 }
 
-/** Gap between the source's last number and the target's next one; more than the source can assign in the meantime. */
+/** Minimum gap between the tenant's last imported number and the next one: the source may have assigned more since. */
 const MARGIN = 1_000;
 
 /** Largest number that an import may bring: it moves the sequences, whose numbers all tenants share. */

@@ -15,7 +15,7 @@ export async function withClient<T>(config: ClientConfig, work: (client: Client)
   }
 }
 
-/** A query's rows; none if the table or function is missing. @throws the driver's error, after 5 s without response */
+/** A query's rows; none if the table or function is missing. @throws the driver's error, also after 5 s without response */
 export function rowsOf<Row extends QueryResultRow>(url: string, name: string, query: string): Promise<Row[]> {
   const limits = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
   return withClient({ connectionString: url, ...limits }, async (client) => {

@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Maximum length of a URL; proxies and logs do not cut URLs of this length. */
+/** Maximum length of a URL, as in the contract; proxies and logs do not cut URLs of this length. */
 const maxUrlLength = 2048;
 
 /** Absolute http(s) URLs without blanks, control characters and backslashes, which the URL parser silently repairs. */
 const urlPattern = /^https?:\/\/([^/?#\\\s\p{Cc}]+)(?:[/?#][^\\\s\p{Cc}]*)?$/iu;
 
-/** Names that are never public (RFC 6761, 6762, 7686, 8375). Asking DNS would reveal which exist in our network. */
+/** Names that are not public, most by RFC 6761, 6762, 7686, 8375. Asking DNS would reveal which exist in our network. */
 const privateNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|onion)$/;
 
 /** Azure's address for metadata and health, which is private to its machines although its range is public. */
@@ -16,14 +16,14 @@ const azureMetadata = '168.63.129.16';
 /** The IPv6 range of the public internet (IANA); all other addresses are special or unassigned. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** The parsed http(s) URL (WHATWG rules); null if it is relative, too long, or has credentials. */
+/** The parsed http(s) URL (WHATWG rules); null if it does not match {@link urlPattern}, is too long, or has credentials. */
 export function parseTarget(text: string): URL | null {
   const authority = text.length <= maxUrlLength ? urlPattern.exec(text)?.[1] : undefined;
   if (authority === undefined || authority.includes('@') || !URL.canParse(text)) return null;
   return new URL(text);
 }
 
-/** The URL to which a redirect leads; null for the reasons of {@link parseTarget}. */
+/** The URL to which a redirect leads, even a relative one; null if {@link parseTarget} would refuse that URL. */
 export function parseRedirect(location: string, from: URL): URL | null {
   // Node decodes header values as Latin-1; servers that send unescaped letters use UTF-8.
   const target = Buffer.from(location, 'latin1').toString('utf8');

@@ -20,7 +20,7 @@ export interface DownloaderOptions {
   readonly lookup?: HostLookup;
 }
 
-/** Default limits of a fetch, in milliseconds. */
+/** Limits of a fetch. The timeouts, in milliseconds, are defaults. */
 export const fetchDefaults = {
   connectTimeout: 5_000,
   totalTimeout: 30_000,
@@ -131,8 +131,8 @@ async function* joined(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Asyn
 }
 
 /**
- * Throws the same problem for every failure without a response, so that callers cannot probe the network. The cause,
- * which is for the log, contains neither host nor address.
+ * Throws the same problem for every failure, so that callers cannot probe the network, except a Problem and a forbidden
+ * target. The cause, which is for the log, contains neither host nor address.
  */
 function failed(error: unknown): never {
   if (error instanceof Problem) throw error;

@@ -17,8 +17,8 @@ export interface Downloaded<T> {
 /**
  * Fetches a URL and passes the file to `use`, which must read its body to the end. Closes the connection afterwards,
  * even after an error. Memory does not depend on the file's size.
- * @throws Problem document_url_invalid, document_url_forbidden, document_fetch_failed, document_empty,
- * document_too_large (R-62), or the error of `use`
+ * @throws Problem document_url_invalid, document_url_forbidden (R-62), document_fetch_failed, document_empty,
+ * document_too_large, or the error of `use`
  */
 export type Downloader = <T>(
   url: string,

@@ -36,20 +36,20 @@ export interface Exchange {
   readonly response: PlainResponse;
 }
 
-/** Thrown if a URL leads, or may lead, to a private address. */
+/** Thrown if a URL is not https, or leads or may lead to a private address, and its origin is not exempt. */
 export class ForbiddenTarget extends Error {}
 
 /**
  * Creates the function that sends one request to a foreign URL: without proxy, cookies, retry or decompression. Because
  * DNS can change between requests, each connection checks the addresses of its host. The caller follows
  * redirects, because got would read whole error pages and restart its timeouts on every hop.
- * @throws ForbiddenTarget, or the cause of the failure
+ * @throws ForbiddenTarget, or the error of the request
  */
 export function guardedRequests({ allowed, lookup, userAgent, ca, connectTimeout: connect }: GuardOptions) {
   return async (url: URL, request: OutgoingRequest, signal: AbortSignal): Promise<Exchange> => {
     const isExempt = isAllowedOrigin(url, allowed);
     if (!isExempt && !isPublicOrigin(url)) throw new ForbiddenTarget();
-    // Import got with the first document: servers that only read never need it.
+    // Import got with the first request: servers that fetch and send nothing never need it.
     const { got } = await import('got');
     const stream = got.stream(url, {
       ...request,
@@ -66,7 +66,7 @@ export function guardedRequests({ allowed, lookup, userAgent, ca, connectTimeout
     });
     // An error may occur while the stream is not read; without a listener it would end the process.
     stream.on('error', () => undefined);
-    // Without a listener, got would wait forever for another response after a 101.
+    // Without a listener, got would wait for another response after a 101, until `signal` aborts.
     stream.on('upgrade', () => stream.destroy(new Error('The server switched protocols')));
     await once(stream, 'response', { signal }).catch((error: unknown) => {
       const { cause } = error as Error;

@@ -9,7 +9,7 @@ import { metrics } from '../../telemetry.js';
 export interface ScheduledJob {
   /** The job's name, which is also its key in the table: a renamed job is a new job. */
   readonly name: string;
-  /** Seconds from the end of a run to the next run. */
+  /** Seconds from the end of a successful run to the next run. */
   readonly interval: number;
   /** @param signal aborts when the process stops; long work then ends after its current step */
   readonly run: (signal: AbortSignal) => Promise<unknown>;
@@ -38,7 +38,7 @@ export function startJobs({ db, jobs, log, pause = 5_000 }: JobOptions) {
   const logFailure = (error: unknown): void => {
     const level = isUnavailable(error) ? 'warn' : 'error';
     const reason = failureOf(error);
-    log[level](reason, 'job_run could not be read or changed; the next query tries again');
+    log[level](reason, 'job_run could not be read or changed; due jobs run later');
   };
   const run = async (job: ScheduledJob): Promise<void> => {
     const outcome = await outcomeOf(job, halt.signal, log);

@@ -81,7 +81,7 @@ export function filesIn(folder: string): StoredObjects {
 /** Valid part of a key: not empty, not hidden, no `..`, and no path separator of any operating system. */
 const segmentPattern = /^[^.\\\p{Cc}][^\\\p{Cc}]*$/u;
 
-/** The path of a key's file, always below the folder. @throws Error if the key could lead elsewhere */
+/** The path of a key's file, always below the folder. @throws Error if the key is not valid */
 function pathOf(folder: string, key: string): string {
   const segments = key.split('/');
   const safe = segments.every((segment) => segmentPattern.test(segment) && Buffer.byteLength(segment) <= 255);

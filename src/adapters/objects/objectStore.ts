@@ -15,7 +15,7 @@ export interface ListedObject {
   readonly modifiedAt: Date;
 }
 
-/** Thrown if the store answers but a setting is wrong; the message names the variable. */
+/** The cause of a Problem if the store answers but a setting is wrong; the message names the variable. */
 export class WrongStoreSetting extends Error {}
 
 /** Objects by key. If they cannot be reached or written, methods reject with Problem dependency_unavailable. */
@@ -27,7 +27,7 @@ export interface StoredObjects {
   remove(key: string): Promise<void>;
   /** All keys, or those below a folder, unordered. Changes made meanwhile may be missed. */
   list(folder?: string): AsyncIterable<ListedObject>;
-  /** Removes the remains of uploads begun before the given time that never finished. @returns their number */
+  /** Removes the remains of unfinished uploads that were last written before the given time. @returns their number */
   removeUnfinished(before: Date): Promise<number>;
   /** Rejects if the store is unusable. The start and readiness call it. The cause may be a {@link WrongStoreSetting}. */
   check(): Promise<void>;
@@ -38,7 +38,7 @@ export interface ObjectStore extends StoredObjects {
   readonly provider: 'file' | 's3';
   /** The name of the bucket or folder, which the API calls `container`. */
   readonly container: string;
-  /** A link to GET the object for `seconds` from `now`. A link that leads to this service contains only the key. */
+  /** A link to GET the object for `seconds` from `now`. A link that leads to this service contains no file name. */
   link(key: string, object: LinkedObject, now: Date, seconds: number): Promise<string>;
   /** Whether the bucket keeps old versions of its objects; absent for files. */
   readonly isVersioned?: () => Promise<boolean>;

@@ -131,7 +131,7 @@ function clientFor(options: S3StoreOptions): Client {
     accessKey,
     secretKey,
     pathStyle: true,
-    // Do not retry: the client prints retries to the console, and jobs retry anyway.
+    // Do not retry: the client prints retries to the console, and callers and jobs retry anyway.
     retryOptions: { disableRetry: true },
     transport:
       url.protocol === 'https:' ? timeLimited(https, 'secureConnect', timeout) : timeLimited(http, 'connect', timeout),
@@ -169,16 +169,16 @@ async function openNameless(folder: string): Promise<FileHandle> {
 
 /** S3's error codes that mean a wrong setting, where no retry helps, with the message for the operator. */
 const wrongSettings: ReadonlyMap<unknown, string> = new Map([
-  ['InvalidAccessKeyId', 'S3_ACCESS_KEY is unknown to the object store'],
+  ['InvalidAccessKeyId', 'S3_ACCESS_KEY is unknown to the object store at S3_ENDPOINT'],
   ['SignatureDoesNotMatch', 'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY'],
   ['AccessDenied', 'S3_ACCESS_KEY lacks a right on S3_BUCKET'],
-  ['NoSuchBucket', 'S3_BUCKET does not exist'],
+  ['NoSuchBucket', 'S3_BUCKET does not exist at S3_ENDPOINT'],
   ['AuthorizationHeaderMalformed', 'S3_REGION is not the region of S3_BUCKET'],
   ['AuthorizationQueryParametersError', 'S3_REGION is not the region of S3_BUCKET'],
   ['PermanentRedirect', 'S3_ENDPOINT is not the endpoint of S3_BUCKET'],
 ]);
 
-/** Rethrows a Problem, which comes from the body; reports other errors, which come from the store, as unavailable. */
+/** Rethrows a Problem, which comes from the body; reports errors of the store and of the spool folder as unavailable. */
 function unavailable(error: unknown): never {
   if (error instanceof Problem) throw error;
   const code = errorCode(error) === 'ABORT_ERR' ? 'ETIMEDOUT' : errorCode(error);
@@ -186,7 +186,7 @@ function unavailable(error: unknown): never {
   const reason = typeof code === 'string' ? code : messageOf(error);
   const cause =
     wrong === undefined
-      ? new Error(`The object store at S3_ENDPOINT failed: ${reason}`)
+      ? new Error(`The object store at S3_ENDPOINT, or the folder spool in DATA_DIR, failed: ${reason}`)
       : new WrongStoreSetting(`${wrong} (${reason})`);
   throw new Problem('dependency_unavailable', undefined, { cause });
 }

@@ -42,7 +42,7 @@ export function openPdfRenderer(fallbackFont: string | null = null): PdfRenderer
   const start = (): Worker => {
     const started = new Worker(new URL('./pdfThread.js', import.meta.url), {
       workerData: { fallbackFont },
-      // Enough for one document: with Node's higher default, garbage collection would take CPU time from requests.
+      // Enough for one document: with Node's default, garbage collection would take CPU time from requests.
       resourceLimits: { maxYoungGenerationSizeMb: 64 },
     });
     // Without a listener, the thread's error would end the process. Waiting callers notice that their ports close.

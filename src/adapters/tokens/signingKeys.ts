@@ -25,7 +25,7 @@ const LIVE_KEYS = 2;
 /**
  * Opens the file of private keys (a JWKS, mode 0600). @param create make a missing file
  * @param onUnreadable receives errors when the file changes later
- * @throws Error naming the file if it is missing or is not a JWKS of ES256 private keys
+ * @throws Error naming the file if it is missing, is not a JWKS of ES256 private keys, or has a damaged or no key
  */
 export async function openSigningKeys(
   file: string,
@@ -83,7 +83,7 @@ function newKey(now: Date, kid: string): StoredKey {
 async function readKeys(file: string): Promise<[SigningKey, ...SigningKey[]]> {
   const stored = parseKeys(file, await readFile(file, 'utf8'));
   const [first, ...others] = stored.map((key) => openKey(file, key));
-  if (!first) throw new Error(`${file} contains no signing key: add one with "keys rotate"`);
+  if (!first) throw new Error(`${file} contains no signing key: add one with "scripts/ces keys rotate"`);
   return [first, ...others];
 }
 

@@ -16,7 +16,7 @@ export interface TokenClaims {
 
 type TokenKind = 'access' | 'refresh';
 
-/** Why a token is rejected. `expired` asks the holder to renew it; `invalid`: this service did not issue it. */
+/** Why a token is rejected. `expired` asks the holder to renew it; `invalid` is any other reason. */
 type TokenFault = 'expired' | 'invalid';
 
 export interface Tokens {
