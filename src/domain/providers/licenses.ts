@@ -54,7 +54,7 @@ export const loadProvider =
   (reviewerRef: string) =>
   async (context: LookupContext): Promise<WithProvider> => {
     const [found] = await findProviders(context, Prisma.sql`provider.reviewer_ref = ${reviewerRef}`);
-    if (!found) throw new Error(`tenant ${context.caller.tenantId} is missing in the database`);
+    if (!found) throw new Error(`tenant ${context.caller.tenantId} is missing: restore it from a backup`);
     const { isLicenseRequired } = found;
     return { provider: found.reviewerRef === null ? null : found, isLicenseRequired };
   };

@@ -99,12 +99,12 @@ describe('the start', () => {
     expect((await keys.current()).map((key) => key.kid)).toEqual([kid]);
   });
 
-  it('fails when SIGNING_KEYS_FILE cannot be used', async () => {
+  it('fails when SIGNING_KEYS_FILE names a missing file', async () => {
     const environment = { DATA_DIR: folder(), SIGNING_KEYS_FILE: folder('missing.json') };
     await expect(start(environment)).rejects.toThrow(/^SIGNING_KEYS_FILE cannot be used: .*missing\.json/);
   });
 
-  it('fails when PDF_FALLBACK_FONT does not name a font', async () => {
+  it('fails when PDF_FALLBACK_FONT names a missing file', async () => {
     const environment = { DATA_DIR: folder(), PDF_FALLBACK_FONT: '/nowhere.ttf' };
     await expect(start(environment)).rejects.toThrow('PDF_FALLBACK_FONT cannot be used: ');
   });

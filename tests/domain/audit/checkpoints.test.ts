@@ -34,7 +34,7 @@ const verdict = () => verifyAudit(context);
 const expectFault = async (fault: string | null): Promise<void> =>
   expect(await verdict()).toMatchObject({ fault: fault && `lakeside: ${fault}` });
 
-/** Rows 1 to 3, 5 to 7 and 8 to 10 in three checkpoints, and row 11, which is unsealed. A restore skipped position 4. */
+/** Rows 1 to 3, 5 to 7 and 8 to 10 in three checkpoints, and row 11 in none. Position 4 is skipped, as after a restore. */
 async function fill(): Promise<void> {
   await asSuperuser('TRUNCATE audit_event, audit_seal, audit_counter');
   now = start;

@@ -37,7 +37,7 @@ describe('products available at a clinic (R-25)', () => {
     expect(clinics.sort()).toEqual([here, there].sort());
   });
 
-  it('can be filtered and paged, and the totals respect the filters', async () => {
+  it('can be filtered and paged, and the total counts those of all pages', async () => {
     expect(namesOf(await at(here, '&isActive=true'))).toEqual(['anywhere', 'both', 'here']);
     expect(namesOf(await at(here, '&search=here'))).toEqual(['anywhere', 'here']);
     expect(namesOf(await at(here, '&limit=2&page=2'))).toEqual(['here', 'inactive']);

@@ -52,7 +52,7 @@ export async function openCatalogHarness() {
     /** Imports a catalog; throws if it has faults. */
     async imported(catalog: unknown, tenant = tenantId, progress: Progress = () => {}): Promise<CatalogReport> {
       const result = await importCatalog(context, tenant, write(catalog), progress);
-      if ('faults' in result) throw new Error(write(result.faults));
+      if ('faults' in result) throw new Error(`Correct the catalog: ${write(result.faults)}`);
       return result;
     },
     /** The faults of a file; empty if it was imported. */

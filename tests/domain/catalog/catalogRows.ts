@@ -7,7 +7,7 @@ export type RowExpressions = Readonly<Record<Column, string> & { isDeleted?: str
 
 /**
  * Inserts `rows` clinics, each with a location, and `rows` products, each with an offer.
- * @param insert runs a statement; the service's sessions limit its time
+ * @param insert runs a statement, by default in a session of the service, which limits its time
  */
 export async function insertRows(
   harness: Harness,

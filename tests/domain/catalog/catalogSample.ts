@@ -19,7 +19,7 @@ const empty = Object.fromEntries([...tables.map(({ kind }) => kind), 'pharmacy']
 /** The rows of a catalog as an import leaves them, without a database; throws if the file has faults. */
 export function planned(catalog: unknown, stored = empty as unknown as CatalogPlan): CatalogPlan {
   const plan = decideImport(readCatalog(write(catalog)), stored, () => v7());
-  if ('faults' in plan) throw new Error(write(plan.faults));
+  if ('faults' in plan) throw new Error(`Correct the catalog: ${write(plan.faults)}`);
   return plan;
 }
 
@@ -119,7 +119,7 @@ export const sample = (): Sample => ({
   ],
 });
 
-/** The sample with changes in its first clinic or first product. */
+/** The sample with a changed first clinic and no products, or with a changed first product alone. */
 export const withClinic = (more: Json): Sample => ({
   ...sample(),
   clinics: [clinic(more)],
@@ -133,7 +133,7 @@ export const withRx = (more: Json): Sample => withProduct({ productRx: rx(more) 
 const inCategory = (change: Json) => ({ categories: [{ ...sample().categories[0], ...change }] });
 const variant = { name: 'Half', sku: 'BTX-50', price: '1', qty: 1 };
 
-/** Each kind of element, its pointer, and the sample with an id for that element. */
+/** Each kind of element but pharmacies, its pointer, and the sample with an id for that element. */
 export const placedIds: [Exclude<keyof CatalogPlan, 'pharmacy'>, string, (id: string) => unknown][] = [
   ['clinic', '/clinics/0', (id) => withClinic({ id })],
   ['location', '/clinics/0/locations/0', (id) => withClinic({ locations: [location({ id })] })],

@@ -30,7 +30,7 @@ async function costOf(target: string, length: number): Promise<number> {
   return (await ownStatementsOf(ask)).length;
 }
 
-describe('the number of SQL statements', () => {
+describe('the number of SQL statements, without that of the audit,', () => {
   it.each([
     ['GET /clinics', 1],
     ['GET /clinics?state=tx&search=c&isActive=true&sort_by=updatedAt', 1],

@@ -177,7 +177,7 @@ describe('the limits of a treatment', () => {
 });
 
 describe('a new encounter', () => {
-  it('has one item for each category and the sums of its treatments, and expires after thirty days', () => {
+  it('has one item for two treatments of one category, has the sums of both, and expires after thirty days', () => {
     const { gfeItems, subTotal, totalShippingAmt, grandTotal, expiresAt } = create(ofTreatments('botox', 'filler'));
     expect(gfeItems.map(({ categoryId, status }) => [categoryId, status])).toEqual([['toxins', 'pending_review']]);
     expect([subTotal, totalShippingAmt, grandTotal].map(String)).toEqual(['240.1', '15', '255.1']);

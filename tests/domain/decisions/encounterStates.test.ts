@@ -29,7 +29,7 @@ const otherEvents = [
 const events = [...claimantEvents, ...otherEvents];
 const actors = ['partner', 'provider', 'claimant', 'system'] as const;
 
-/** Every transition that the domain guide allows. */
+/** Every transition that is allowed. */
 const possible: readonly [EncounterState, EncounterEvent, EncounterActor, EncounterState][] = [
   ['pending_review', 'claim', 'provider', 'in_review'],
   ['pending_review', 'inform', 'partner', 'pending_review'],

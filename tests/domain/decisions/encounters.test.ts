@@ -8,7 +8,7 @@ const requested = (body: object = {}): Life => {
   life.request(['botox'], body);
   return life;
 };
-/** A life whose only encounter has this status. `expired`: no sweep has run. */
+/** A life whose only encounter has this status; for `expired`, its deadline has passed, but no sweep has run. */
 const inStatus = {
   pending_review: () => requested(),
   in_review: () => after((life) => life.claim(0)),

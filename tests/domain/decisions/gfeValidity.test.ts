@@ -9,7 +9,7 @@ const monthly = { reviewOften: 'MONTHLY', reviewRecurring: true };
 describe('the end of an approval', () => {
   it.each([
     ['one review is enough', { reviewOften: 'YEARLY', reviewRecurring: false }],
-    ['one review is enough by an unknown rule', { reviewOften: 'WEEKLY', reviewRecurring: false }],
+    ['one review is enough, although the rule is unknown', { reviewOften: 'WEEKLY', reviewRecurring: false }],
     ['the rule is unknown (R-48)', { reviewOften: 'WEEKLY', reviewRecurring: true }],
     ['the rule is in lower case (R-48)', { reviewOften: 'yearly', reviewRecurring: true }],
     ['the rule is the name of an inherited property', { reviewOften: 'constructor', reviewRecurring: true }],

@@ -9,7 +9,7 @@ describe('licenses:', () => {
   };
   const unknown = { isLicenseRequired: true, provider: null };
   const everything = ['claim', 'review', 'addendum', 'revoke'];
-  /** Actions that correct the record: they need an active provider, but no license. */
+  /** Actions that, where licenses are required, need a registered active provider, but no license. */
   const afterReview = ['addendum', 'revoke'];
   const live = { reviewType: 'synchronous' };
 

@@ -213,7 +213,7 @@ export class Life {
   /** The first order of an encounter at this moment. */
   order(index: number): OrderRecord {
     const [order] = this.stateOf(index).encounter.orders;
-    if (!order) throw new Error('the encounter has no order');
+    if (!order) throw new Error('the encounter has no order: approve it');
     return { ...applyElapsedHolds(order, this.now), factsChanges: this.patient.factsChanges };
   }
 
@@ -267,13 +267,13 @@ export class Life {
 
   private of(id: string): CatalogTreatment {
     const found = this.catalog.get(id);
-    if (!found) throw new Error(`no treatment ${id}`);
+    if (!found) throw new Error(`there is no treatment ${id}: add it to the catalog`);
     return found;
   }
 
   private stateOf(index: number): EncounterState {
     const encounter = this.encounters[index];
-    if (!encounter) throw new Error(`no encounter ${index}`);
+    if (!encounter) throw new Error(`there is no encounter ${index}: request it first`);
     return { encounter, patient: this.patient, earlier: [] };
   }
 

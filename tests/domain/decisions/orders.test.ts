@@ -31,7 +31,7 @@ describe('an order', () => {
     expect(amounts(life)).toEqual(['refunded', '0.00', '1189.00', '0.00', '1219.00', '0.00']);
   });
 
-  it('has a balance of the remaining lines after a cancellation, and is cancelled when none remains', () => {
+  it('has a balance of the remaining lines and all shipping after a cancellation, and is cancelled when no line remains', () => {
     const life = approved();
     life.fulfil(0, 'cancelled', ['filler']);
     expect(amounts(life)).toEqual(['pending', '569.00', '0.00', '0.00', '0.00', '0.00']);
@@ -178,7 +178,7 @@ describe('lines whose approval ends', () => {
   });
 
   it.each([[['accepted']], [['accepted', 'shipped']]] as const)(
-    'that expired after %j are held at an exception',
+    'by time after they were %j are held once they become an exception',
     (taken) => {
       const life = approved();
       life.pay(0);
@@ -198,7 +198,7 @@ describe('lines whose approval ends', () => {
       ['superseded', 'superseded', null],
     ],
     ['a new approval', { decision: 'approved' as const }, ['superseded', 'superseded', null]],
-  ])('are held by %s of the same treatments, and only of those', (_what, decision, expected) => {
+  ])('are held by %s of their treatments, and other lines are not', (_what, decision, expected) => {
     const life = approved();
     life.fulfil(0, 'accepted', ['filler']);
     life.review(life.request(['botox', 'filler']), () => decision);
@@ -282,7 +282,7 @@ it('an expired approval stays expired when the treatment is decided again, and i
   expect(holds(life)).toEqual([null, null, 'superseded']);
 });
 
-it('a pharmacy that cancels the last line cancels the order, which emits order.cancelled', () => {
+it('a pharmacy that cancels every line cancels the order, which emits order.cancelled', () => {
   const life = approved();
   life.fulfil(0, 'cancelled', ['botox', 'filler', 'semaglutide']);
   expect(typesOf(life).slice(-2)).toEqual(['order.fulfilment_updated', 'order.cancelled']);

@@ -18,7 +18,7 @@ describe('a reorder', () => {
     expect(typesOf(life).at(-1)).toBe('order.created');
   });
 
-  it('of a prescription is possible as often as it has refills, not counting cancelled lines', () => {
+  it('of a prescription is refused after one order more than it has refills, not counting cancelled lines', () => {
     const life = approved();
     life.fulfil(0, 'cancelled', ['semaglutide']);
     life.reorder(0, ['semaglutide']);

@@ -144,7 +144,7 @@ describe('clamd', () => {
     }
   });
 
-  it('is disconnected when fetching the file fails or its reader stops, and that error is reported', async () => {
+  it('is disconnected when the reader of the file stops, or when its fetch fails, whose error is reported', async () => {
     const scanner = scannerWith(undefined, 10_000);
     const reason = new Error('the host hung up');
     async function* failing() {

@@ -14,7 +14,7 @@ import { ipv4, redirect, useFileHost } from './downloadHarness.js';
 const mebibyte = 1024 * 1024;
 const files = useFileHost();
 
-it('the download of a document allows 5 s to connect, 30 s in total and 3 redirects (R-62)', () => {
+it('the download of a document allows 5 s to connect, 30 s in total and 3 redirects', () => {
   const limits = { connectTimeout: 5_000, totalTimeout: 30_000, maxRedirects: 3 };
   expect(fetchDefaults).toEqual(limits);
 });

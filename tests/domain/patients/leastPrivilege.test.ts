@@ -25,7 +25,7 @@ const limited = await newClient(harness, partner.tenantId, permissions, [here]);
 const ask = (target: string, json?: unknown, { token } = limited): Promise<Answer> =>
   call(harness, target, { token, ...(json === undefined ? {} : { json }) });
 
-/** The answers of every operation by which the limited client could find the patient. */
+/** The answers of operations by which the limited client could find the patient. */
 async function answersAbout(patientId: string, email: string, documentId: string): Promise<Record<string, unknown>> {
   const treatmentIds = [await newProduct(harness, partner)];
   const encounter = { clinicId: here, treatmentIds, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
