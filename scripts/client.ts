@@ -14,7 +14,7 @@ const docs = join(root, 'generated/docs');
 const compiled = await mkdtemp(join(tmpdir(), 'ces-client-'));
 
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
-// `make typecheck` checks the types. Compile the program apart: only its configuration includes the types of Node.
+// `make typecheck` checks the types. Compile src/client/bin apart: only its configuration includes the types of Node.
 await promisify(execFile)(process.execPath, [tsc, '-p', 'src/client', '--noCheck', '--outDir', compiled], {
   cwd: root,
 });
@@ -57,7 +57,7 @@ const manifest = {
 };
 await writeFile(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 await promisify(execFile)('npm', ['pack', target, '--pack-destination', docs, '--silent']);
-// Remove the version from the file's name: partners install from an address without one.
+// Remove the version from the file's name: the service offers the file at addresses with and without it.
 await rename(join(docs, `${manifest.name}-${manifest.version}.tgz`), join(docs, `${manifest.name}.tgz`));
 await rm(compiled, { recursive: true });
 process.stdout.write(`${target}\n`);

@@ -22,7 +22,7 @@ export function addAuditCommands(program: Command, terminal: CliIo): void {
   addCommand(audit, 'verify', verifying).action(async ({ json }) => {
     const { fault, heads, checkpoints, rows } = await withDatabase(terminal, verifyAudit);
     if (fault !== null)
-      throw new Error(`The audit is not intact. ${fault} See scripts/production/retention.md#the-audit.`);
+      throw new Error(`The audit failed its verification. ${fault} See scripts/production/retention.md#the-audit.`);
     const latest = heads.map(({ tenantId, number, hash }) => [tenantId, String(number), hash]);
     const told = [
       fields({ checkpoints, 'rows with a checkpoint': rows }),

@@ -1,12 +1,12 @@
 /** A running command, as the audit describes it. */
 export interface RunningCommand {
-  /** Group and command, such as `client create`. */
+  /** Group, if any, and command, such as `client create`; ends with `--dry-run` if that is given. */
   readonly name: string;
-  /** User and host of the operator. */
+  /** The user, or the name given by --as, and the host. */
   readonly operator: string;
-  /** Id or name of the tenant, as given; null if the command concerns none. */
+  /** Id or name of the tenant, as given; null if none is given. */
   readonly tenant: string | null;
-  /** The argument that names a client, patient, order or endpoint; null if there is none. */
+  /** The first argument, such as the id of a client, patient or order; null if there is none. */
   readonly subject: string | null;
   /** The reason that the operator gave, which the audit keeps as the code. */
   readonly reason: string | null;
@@ -19,11 +19,11 @@ export interface CliIo {
   out(text: string): void;
   /** Writes to standard error, which is for everything else. */
   err(text: string): void;
-  /** The terminal for progress bars; null if the output is a file or a pipe. */
+  /** The terminal for progress bars; null if standard error is a file or a pipe. */
   readonly screen: NodeJS.WriteStream | null;
-  /** Colors a text; undefined if the output is a file or a pipe. */
+  /** Colors a text; undefined if standard error is a file or a pipe. */
   readonly color?: ((color: 'red' | 'yellow' | 'green', text: string) => string) | undefined;
-  /** Asks the person at the terminal; undefined if there is no terminal. */
+  /** Asks the person at the terminal; undefined if standard input is not a terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** The command that runs, for the audit; set before it starts. */
   command?: RunningCommand;

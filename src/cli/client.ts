@@ -18,7 +18,7 @@ import { withDatabase } from './operator.js';
 import { assertUsage, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE, wholeNumber } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Seconds in which callers can change over to a new secret. */
+/** Default of --expire-old: seconds in which callers can change over to a new secret. */
 const CHANGEOVER = 7 * 86_400;
 const requestLimit = wholeNumber(1, 1_000_000);
 const presetList = Object.entries(presets).map(([name, granted]) => `  ${name}: ${granted.join(' ')}\n`);
@@ -74,7 +74,7 @@ function addCreate(client: Command, terminal: CliIo): void {
       'permissions in one argument: added to those of --preset, or the only ones without it',
       words,
     )
-    .option('--name <name>', 'unique name in the tenant (default: preset and client id)')
+    .option('--name <name>', 'unique name in the tenant (default: preset and end of the client id)')
     .option('--clinic <id...>', 'limit the client to these clinics (default: every clinic of the tenant)')
     .option('--pharmacy <id...>', 'limit the client to order lines of these pharmacies (default: every pharmacy)')
     .option('--requests-per-minute <number>', "request limit of the client (default: the server's)", requestLimit)

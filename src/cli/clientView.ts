@@ -27,7 +27,7 @@ export function addClientList(client: Command, terminal: CliIo): void {
     });
 }
 
-/** All settings of a client as JSON. */
+/** A client for --json: its settings and times, and its secrets without their hashes. */
 export function shown(client: ApiClientWithSecrets, now: Date): object {
   const { clientId, tenantId, name, permissions, requestsPerMinute, isActive } = client;
   const { allowedClinicIds, allowedPharmacyIds, tokensValidAfter, lastUsedAt, createdAt, secrets } = client;

@@ -8,7 +8,7 @@ import type { CliIo, RunningCommand } from './cliIo.js';
 const CLIENT_ID = /^ces_[a-z2-7]{20}$/;
 const ORDER_NO = /^[A-Za-z]{2,10}-\d{1,18}$/;
 
-/** Describes a command for the audit. @param as name of the operator; default: the shell's user */
+/** Describes a command for the audit. @param as name of the operator; default: USER, else the uid */
 export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, as: string | undefined): RunningCommand {
   const { parent } = command;
   const group = parent?.parent ? parent.name() : undefined;
@@ -32,8 +32,8 @@ interface Result {
 }
 
 /**
- * Records a command in its tenant's audit. @param result names a created API client or tenant, and the patient, if any
- * @throws Problem dependency_unavailable
+ * Records a command in the audit of its tenant, if any. @param result may name a new client or tenant, or a patient
+ * @throws Problem dependency_unavailable; the driver's error if the tenant cannot be looked up
  */
 export async function recordCommand(
   context: DomainContext,

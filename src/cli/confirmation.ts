@@ -1,7 +1,7 @@
 import type { Command, OptionValues } from '@commander-js/extra-typings';
 import type { CliIo } from './cliIo.js';
 
-/** Adds --yes to a command that asks for consent before it begins (R-240). */
+/** Adds --yes to a command that asks for consent before its first change (R-240). */
 export const confirmable = <Given extends unknown[], Options extends OptionValues>(command: Command<Given, Options>) =>
   command.option('--yes', 'do not ask; required without a terminal');
 
@@ -9,7 +9,7 @@ export const confirmable = <Given extends unknown[], Options extends OptionValue
 export const previewable = <Given extends unknown[], Options extends OptionValues>(command: Command<Given, Options>) =>
   confirmable(command).option('--dry-run', 'list what would change, and change nothing');
 
-/** Asks the operator to confirm an effect, given as a sentence. @throws Error without consent or without a terminal */
+/** Asks for consent to an effect, a sentence, unless `yes`. @throws Error without consent or without a terminal */
 export async function confirm({ ask }: CliIo, effect: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
   if (!ask) throw new Error(`${effect} Confirm with --yes.`);

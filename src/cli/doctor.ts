@@ -67,8 +67,8 @@ async function checkDatabase(terminal: CliIo, config: Config, servers: number): 
     const remedy =
       config.databaseUrl === null
         ? 'Do as the message says, or see postgres.log in DATA_DIR.'
-        : `Start PostgreSQL, or correct host, role, password, database and sslmode of ${variable}.`;
-    const message = `The database does not answer, so its checks were skipped: ${cause}.`;
+        : `Start PostgreSQL, or correct host, role, password, database and sslmode of ${variable} or the variable in the message.`;
+    const message = `The checks of the database were skipped: ${cause}.`;
     return [{ check: 'database', ...failure(message, remedyFor(cause, remedy)) }];
   }
 }
@@ -95,5 +95,5 @@ function report(terminal: CliIo, asJson: boolean | undefined, findings: readonly
   });
   print(terminal, asJson, { findings }, lines.join('\n'));
   const failed = new Set(findings.filter(({ level }) => level === 'failure').map(({ check }) => check));
-  if (failed.size > 0) throw new Error(`Failed: ${[...failed].join(', ')}.`);
+  if (failed.size > 0) throw new Error(`Failed: ${[...failed].join(', ')}. See the remedies of these checks.`);
 }

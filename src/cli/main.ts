@@ -9,7 +9,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   environment: process.env,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
-  // styleText colors nothing if standard output is a file or a pipe, or NO_COLOR is set.
+  // Unless FORCE_COLOR is set, styleText colors nothing if standard output is a file or a pipe, or NO_COLOR is set.
   color: process.stderr.isTTY ? styleText : undefined,
   ask: process.stdin.isTTY ? ask : undefined,
   screen: process.stderr.isTTY ? process.stderr : null,

@@ -21,13 +21,13 @@ export function databasePlace({ environment, err }: CliIo) {
   return { databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir, role: 'tool', log } as const;
 }
 
-/** Timeout of a command's statements in milliseconds; long, because a catalog has thousands of rows. */
+/** Milliseconds for a statement in {@link withDatabase}; long, because a catalog has thousands of rows. */
 const TIMEOUT_MS = 120_000;
 
 /**
- * Runs a command on the service's database, which is started if necessary, and audits the command. Uses the database's
- * clock, because the operator's may be wrong.
- * @throws Error if the database does not answer, or this build does not support its schema
+ * Runs a command on the service's database, of which the embedded one is started if necessary, and audits the command.
+ * Uses the database's clock, because the operator's may be wrong.
+ * @throws Error if the database does not answer, or its schema needs a migration or another build; as {@link recorded}
  */
 export async function withDatabase<T>(
   terminal: CliIo,
@@ -37,7 +37,7 @@ export async function withDatabase<T>(
   const database = await openServiceDatabase({ ...databasePlace(terminal), applyMigrations: false });
   const url = asOwner ? database.ownerUrl : database.url;
   const db = openDatabase(url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
-  // The end of the process rolls the work back. Wait only briefly for the embedded server to stop.
+  // The end of the process rolls back an open transaction. Wait only briefly for the embedded server to stop.
   const exit = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
   process.once('SIGINT', exit).once('SIGTERM', exit);
   try {
@@ -49,7 +49,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** Opens the configured database with any schema, for commands that create, change or copy the schema. */
+/** Opens the configured database, whatever its schema: for commands that create, change or copy it, and their audit. */
 export async function withAnySchema<T>(
   terminal: CliIo,
   work: (database: ServiceDatabase, log: (message: string) => void) => Promise<T>,
@@ -108,13 +108,13 @@ export function inTenant<T>(
   );
 }
 
-/** The operator in the role of a caller without limits. */
+/** The operator as a caller who is not limited to clinics or pharmacies. */
 export const wholeTenant = (tenantId: string): Caller => ({
   ...{ tenantId, tenantMode: 'live', apiClientId: '', clientId: '', permissions: new Set() },
   ...{ allowedClinicIds: null, allowedPharmacyIds: null },
 });
 
-/** Runs a command and audits its outcome. Throws if the audit fails, so that no unaudited result is shown. */
+/** Runs a command and audits its outcome. @throws if `work` or the audit fails: no unaudited result is shown */
 export async function recorded<T>(
   { command }: CliIo,
   context: DomainContext,

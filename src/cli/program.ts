@@ -56,7 +56,7 @@ function usageOf({ code, message }: CommanderError): string {
   return message.replace('error: ', '');
 }
 
-/** An error as JSON; the error of an import includes its faults. */
+/** An error as JSON, with the faults of the imported catalog or providers, if any. */
 function jsonOf(error: unknown, terminal: CliIo): object {
   const faults = typeof error === 'object' && error !== null && 'faults' in error ? { faults: error.faults } : {};
   return { message: toldOf(error, terminal), ...faults };
@@ -99,14 +99,14 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   return program;
 }
 
-/** The text of an error for the operator. An error of a library or of Node is reduced to its last line. */
+/** An error's text for the operator, with its remedy if known; the last line of an error whose name is not Error. */
 function toldOf(error: unknown, terminal: CliIo): string {
   const text = textOf(error);
   const advice = adviceOf(error, text, terminal);
   return advice ? `${text.replace(/\.$/, '')}. ${advice}` : text;
 }
 
-/** The remedy for SQLSTATE 42501, insufficient privilege, and 42P01, undefined table, unless the text has one. */
+/** The remedy for a pooler's error, and for SQLSTATE 42501, insufficient privilege, and 42P01, undefined table. */
 function adviceOf(error: unknown, text: string, { environment }: CliIo): string | undefined {
   const [pooler, remedy] = POOLER_REMEDY;
   if (pooler.test(text)) return remedy;
@@ -118,7 +118,7 @@ function adviceOf(error: unknown, text: string, { environment }: CliIo): string 
 
 function textOf(error: unknown): string {
   if (isUnavailable(error))
-    return `The database does not answer: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;
+    return `The database cannot be used now: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;
   // The problem's own text is for callers of the API.
   if (error instanceof Problem && error.cause !== undefined) return lastLine(error.cause);
   if (error instanceof Problem && error.code.endsWith('_not_found')) {

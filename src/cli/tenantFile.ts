@@ -26,14 +26,14 @@ interface Place {
   readonly storeName: string;
 }
 
-/** Rows in one line of the file. */
+/** Maximum number of rows in a line of the rows' file. */
 const BATCH = 100;
 /** Maximum number of characters in a line. */
 const MAX_LINE = 64 * 1024 * 1024;
 
 /**
- * Writes a tenant's rows and documents, all as of one moment. A line of the rows' file has the name of a table, a tab and
- * a JSON array of rows. @returns the manifest
+ * Writes a tenant's rows, except its audit, and documents, all as of one moment. A line of the rows' file has the name
+ * of a table, a tab and a JSON array of rows. @returns the manifest
  */
 export async function exportTenant(
   target: BackupStore,
@@ -97,7 +97,8 @@ export async function importTenant(
 ): Promise<void> {
   const { tenant = '', objectStore, migrations, objects, missing, dump, rows } = manifest;
   // The jobs of each database would delete documents that only the other one names.
-  if (objectStore === storeName) throw new Error('Both databases use one object store: give each its own.');
+  if (objectStore === storeName)
+    throw new Error('Both databases use one object store. Set another S3_BUCKET or DATA_DIR here.');
   await withClient({ connectionString: url }, async (client) => {
     assertSameSchema(await describeMigrations(client), migrations);
     const tables = await tenantTables(client);
@@ -111,7 +112,7 @@ export async function importTenant(
     const counts = await insertRows(client, linesOf(from.read(dump.file)), tables, tenant);
     const wrong = tables.filter(({ name }) => (rows[name] ?? 0) !== (counts.get(name) ?? 0)).map(({ name }) => name);
     if (wrong.length > 0) refuse(`The rows in ${wrong.join(', ')} differ in number from the manifest.`);
-    if (await hasNamesake(client, tenant)) refuse('Another tenant has the name or id of this one.', ELSEWHERE);
+    if (await hasNamesake(client, tenant)) refuse('Another tenant has the name or id of the imported one.', ELSEWHERE);
     if (await sharesClientId(client, tenant))
       refuse("Another tenant has the client_id of one of this tenant's API clients.", ELSEWHERE);
     // Deferred constraints must refuse before objects are stored and sequences are moved, which no rollback undoes.
@@ -122,7 +123,7 @@ export async function importTenant(
     const files = new Map(objects.map((object) => [object.key, object.sha256]));
     const present = documents.filter(({ key }) => !missing.includes(key));
     const without = present.find(({ key, sha256 }) => files.get(key) !== sha256);
-    if (without) refuse(`The manifest does not name the document ${without.key}.`);
+    if (without) refuse(`The manifest lacks the document ${without.key}, or has another checksum of it.`);
     await passNumbers(client, tenant);
     const stored = await putAll(store, from, present);
     await client.query('COMMIT').catch(async (error: unknown) => {
@@ -157,7 +158,7 @@ function assertSameSchema(ours: readonly string[], theirs: readonly string[]): v
   const different = [...ours, ...theirs].filter((name) => !ours.includes(name) || !theirs.includes(name));
   if (different.length > 0) {
     throw new Error(
-      `The schemas differ: run "ces migrate" on both databases, then export again (${different.join(', ')}).`,
+      `The schemas differ: run "ces migrate" of one version on both databases, then export again (${different.join(', ')}).`,
     );
   }
 }

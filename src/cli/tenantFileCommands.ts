@@ -56,6 +56,6 @@ export function addTenantFileCommands(tenant: Command, terminal: CliIo): void {
     });
 }
 
-/** A text that names the store of documents; equal for servers that share their documents. */
+/** A text that names the store of documents: equal for two databases that use one bucket, or one folder of one host. */
 const nameOfStore = ({ objectStore, dataDir }: Config): string =>
   objectStore.kind === 's3' ? `${objectStore.endpoint} ${objectStore.bucket}` : `file://${hostname()}${dataDir}`;

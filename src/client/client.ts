@@ -17,7 +17,7 @@ export interface Client extends Resources {
 
 const entityTags = new WeakMap<object, string>();
 
-/** The `ETag` of the response that contained a result, for the header `If-Match`. @throws Error if there was none */
+/** The `ETag` of the response with this result, for the header `If-Match`. @throws Error without one, or for a copy */
 export function etagOf(result: object): string {
   const tag = entityTags.get(result);
   if (tag === undefined)

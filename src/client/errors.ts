@@ -18,13 +18,13 @@ export class ApiError extends Error {
   readonly retryAfter: number | null;
   /** The request's id, for support. */
   readonly requestId: string | null;
-  /** The invalid fields, with reasons. */
+  /** The errors in the request, with place and reason; empty if none has a place. */
   readonly errors: NonNullable<Problem['errors']>;
   /** Of `patient_email_taken`: the patient with this e-mail; null if your client may not read that patient. */
   readonly existing_user_id: string | null;
   /** Of `patients.create`, beside `existing_user_id`: the fields of the request that match that patient. */
   readonly agrees: readonly string[] | null;
-  /** The compared fields that do not match. Families share addresses: compare before you use the patient. */
+  /** The compared fields that do not match. Families share e-mail addresses: compare before you use the patient. */
   readonly differs: readonly string[] | null;
   readonly body: unknown;
   /** The response, with headers and a readable body. */
@@ -53,7 +53,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Retry-After in seconds; null without one. */
+/** Retry-After in seconds; null if it is missing or not a number. */
 export function retryAfter({ headers }: Response): number | null {
   const seconds = Number(headers.get('Retry-After') ?? NaN);
   return Number.isFinite(seconds) ? seconds : null;

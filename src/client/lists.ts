@@ -17,7 +17,7 @@ export type ElementOf<Operation> = Operation extends Responding<{ data: readonly
 /** The path, query and header parameters of a list, by name. */
 export type ListParameters<Path extends ListPath> = ParametersOf<paths[Path]['get']>;
 
-/** The members with which lists name the next page. */
+/** The members of a page that the iteration reads. */
 interface AnyPage {
   readonly data: readonly unknown[];
   readonly next_cursor?: string | null;

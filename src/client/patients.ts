@@ -8,11 +8,11 @@ type Patients = Resources['patients'];
 /** The fields that identify a person. */
 const identity: readonly string[] = ['firstName', 'lastName', 'dateOfBirth'];
 
-/** The e-mail belongs to a patient with another name or birth date, named by `existing_user_id` and `differs`. */
+/** The e-mail belongs to the patient `existing_user_id`, whose name or birth date differs; see `differs`. */
 export class PatientMismatchError extends ApiError {
   override readonly name = 'PatientMismatchError';
   override readonly message =
-    'The e-mail belongs to a patient with another name or birth date. Ask which one is right.';
+    'The e-mail belongs to a patient with another name or birth date. Ask which values are right.';
 }
 
 export interface FindOrCreate {
@@ -20,7 +20,7 @@ export interface FindOrCreate {
    * Creates a patient, or returns the patient of your tenant who has this e-mail, name and birth date. Changes no
    * existing patient.
    * @throws PatientMismatchError if the patient with this e-mail has another name or birth date
-   * @throws ApiError `patient_email_taken` if your client may not read the patient with this e-mail
+   * @throws ApiError as `create` and `get`; `patient_email_taken` only if your client may not read that patient
    */
   findOrCreate(...given: Parameters<Patients['create']>): Promise<Patient>;
 }

@@ -9,7 +9,7 @@ export interface ClientOptions {
   readonly scope?: string;
   /** Retries after temporary failures; default 2. */
   readonly retries?: number;
-  /** Longest wait before a retry, in milliseconds. If Retry-After is longer, the call fails. Default 30 000. */
+  /** Longest wait after a response, in milliseconds. If Retry-After is longer, the call fails. Default 30 000. */
   readonly longestWait?: number;
   /** Milliseconds until an attempt, including reading the response, ends with a `TimeoutError`; default 30 000. */
   readonly timeout?: number;
@@ -21,7 +21,7 @@ type Fetch = NonNullable<ClientOptions['fetch']>;
 
 /** Milliseconds before its expiry when a token is renewed. */
 const EARLY = 60_000;
-/** Milliseconds before the first retry without Retry-After; doubled each time. */
+/** Maximum of milliseconds before the first retry without Retry-After; doubled each time. */
 const FIRST_WAIT = 500;
 
 /** Sends requests with a token, and retries after temporary failures if that is safe. */
@@ -61,7 +61,7 @@ export function authorizedFetch(options: ClientOptions): Fetch {
   };
 }
 
-/** Shares one token among all calls. Calls during a renewal wait for the new token. */
+/** Shares one token among all calls, and one renewal among those that need a new token. */
 function tokens({ baseUrl, clientId, clientSecret, scope }: ClientOptions, send: Fetch) {
   let current: { readonly token: string; readonly until: number } | undefined;
   let renewal: Promise<string> | undefined;

@@ -52,7 +52,7 @@ it('audit verify reports intact chains, or exits with 1 and names the changed ro
   const { prisma } = harness.domain.db;
   await prisma.$executeRaw`ALTER TABLE audit_event DISABLE TRIGGER USER`;
   await prisma.$executeRaw`UPDATE audit_event SET ip = '10.0.0.1' WHERE tenant_id = ${tenantId} AND position = 2`;
-  const fault = `The audit is not intact. ${tenantId}: Row 2 was changed. See scripts/production/retention.md#the-audit.\n`;
+  const fault = `The audit failed its verification. ${tenantId}: Row 2 was changed. See scripts/production/retention.md#the-audit.\n`;
   expect(await run('audit', 'verify')).toEqual(refusal(1, fault));
 });
 

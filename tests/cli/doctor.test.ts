@@ -115,12 +115,12 @@ describe('doctor', () => {
   it('prints a table with remedies, and names the checks that fail on standard error', async () => {
     const environment = { ...installation.environment, MIN_FREE_DISK: '1000000000' };
     const { code, stdout, stderr } = await runProgram(environment, 'doctor');
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'Failed: disk.\n' });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'Failed: disk. See the remedies of these checks.\n' });
     expect(stdout).toMatch(/^failure {2}disk .*\n +→ Free space/m);
     expect(stdout).toMatch(/^ok {7}scanner .*EICAR/m);
   });
 
-  it('runs the other checks when DATA_DIR is not writable', async () => {
+  it('reports only the disk when DATA_DIR is not writable', async () => {
     const { code, faults } = await examine(installation, { DATA_DIR: '/dev/null/data' });
     expect(code).toBe(1);
     expect(faults.map(({ check }) => check)).toEqual(['disk']);
@@ -142,7 +142,7 @@ describe('doctor', () => {
 });
 
 (redis ? describe : describe.skip)('doctor with Redis', () => {
-  it('doctor reports Redis that answers as ok', async () => {
+  it('doctor finds no fault with a Redis that answers', async () => {
     const { faults } = await examine(installation, { RATE_LIMIT_REDIS_URL: redis?.url ?? '' });
     expect(faults).toEqual([]);
   });

@@ -68,7 +68,7 @@ const failures: Broken[] = [
     setting('log_parameter_max_length = -1'),
   ],
   [
-    'a log with verbose errors',
+    'a log whose errors are not terse',
     'database log',
     /log_error_verbosity = default/,
     /terse/,

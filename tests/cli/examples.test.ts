@@ -52,8 +52,8 @@ function argumentsOf(example: string): string[] {
   return words.map((word, index) => (index > 1 ? own[word] : undefined) ?? word);
 }
 
-// Other tests run these: backups need programs of the server's version (backup.test.ts), files of a tenant a second
-// database (tenantImport.test.ts), and a layout a cluster (tests/citus/layout.test.ts).
+// Other tests run these: backups need programs of the server's version (tests/system/backup.test.ts), files of a tenant
+// a second database (tenantImport.test.ts), and a layout a cluster (tests/citus/layout.test.ts).
 const elsewhere = /^(backup|restore|citus|tenant (export|import))/;
 it('the examples of the command reference succeed in its order, except those that other tests run', async () => {
   const runnable = examples.filter((example) => !elsewhere.test(example));

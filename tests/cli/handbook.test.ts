@@ -42,7 +42,7 @@ it('every ces command of the handbook is one of the program, with known options'
   expect(commands.filter((words) => unknownIn(words.split(/\s+/)).length > 0)).toEqual([]);
 });
 
-it('every variable that the handbook names is in the configuration, the kit or the Makefile', async () => {
+it('every variable with an underscore that the handbook names is in the configuration, the kit or the Makefile', async () => {
   const others = [
     ...(await textsOf(new URL('kit/', folder))),
     await readFile(new URL('Makefile', packageRoot), 'utf8'),

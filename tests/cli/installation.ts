@@ -68,7 +68,7 @@ export async function examine(
   return { code, findings, faults: findings.filter(({ level }) => level !== 'ok'), printed: stdout + stderr };
 }
 
-/** Expects that `doctor` finds this fault with its remedy, no other fault, and prints no secret (`4711`). */
+/** Expects that `doctor` finds this fault with its remedy, none by another check, and prints no secret (`4711`). */
 export async function expectFound(installation: Installation, level: Finding['level'], broken: Broken): Promise<void> {
   const [, check, message, remedy, environment, { options, prepare, undo } = {}] = broken;
   await prepare?.();

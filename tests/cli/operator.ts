@@ -9,7 +9,7 @@ export interface Operator {
   readonly database: TestDatabase;
   readonly environment: Readonly<Record<string, string>>;
   run(...args: readonly string[]): Promise<Ended>;
-  /** Runs a command with --json; throws when it fails. */
+  /** Runs a command with --json. @throws as {@link runJson} */
   json(...args: readonly string[]): Promise<any>;
   /** Creates a client of the tenant `lakeside-health`. */
   createClient(...args: readonly string[]): Promise<{ clientId: string; clientSecret: string; permissions: string[] }>;

@@ -133,7 +133,7 @@ describe('order cancel', () => {
     expect(await cancel(other)).toEqual({ code: 0, stdout: `${other} (255.00 USD) is cancelled.\n`, stderr: '' });
   });
 
-  it('refuses an order that is partly paid or of another tenant, and leaves it unchanged', async () => {
+  it('refuses a partly paid order, which stays unchanged, and an order of another tenant', async () => {
     const [partly, foreign] = [await newOrder(), await newOrder(await newPartner(harness))];
     await pay(harness, partner, partly, { amount: '0.01' });
     const before = await orderOf(partly);

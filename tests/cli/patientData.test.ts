@@ -32,7 +32,7 @@ interface Person {
   readonly completed: Answer['body'];
 }
 
-/** A patient whose every column is marked, with a document, a denied, a completed and an open encounter. */
+/** A patient with marked names and optional texts, a document, and a denied, a completed and an open encounter. */
 async function markedPerson(): Promise<Person> {
   const name = { firstName: MARK, lastName: MARK, email: `${MARK}@example.com`, notes: MARK, medicalHistory: MARK };
   const { user_id: id } = await send('POST /clients', patientBody(name), `${MARK} patient`);

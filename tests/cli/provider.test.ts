@@ -51,7 +51,7 @@ it('provider import waits for the lock on its tenant, and compares its file with
   expect(counts).toEqual({ created: 0, updated: 1, unchanged: 0 });
 });
 
-it('provider import names every fault with its line, and imports no provider', async () => {
+it('provider import names faults with pointer and line, and imports no provider', async () => {
   const before = await stored();
   const faulty = [
     { ...ada, name: 'Other', npi: '1234567890' },

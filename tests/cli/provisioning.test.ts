@@ -42,7 +42,7 @@ describe('tenant create', () => {
 });
 
 describe('tenant deactivate and activate', () => {
-  it('change only the named tenant, print when running servers apply it, and refuse an unknown tenant', async () => {
+  it('change only the named tenant; deactivate prints when running servers apply it, and refuses an unknown tenant', async () => {
     const inactive = () => harness.domain.db.prisma.tenant.count({ where: { isActive: false } });
     const stdout = 'lakeside-health is no longer active. Running servers apply this within 30 seconds.\n';
     expect(await run('tenant', 'deactivate', 'Lakeside Health')).toEqual({ code: 0, stdout, stderr: '' });
@@ -113,7 +113,7 @@ describe('client create', () => {
 });
 
 describe('client list', () => {
-  it('prints every property of the client except its secrets', async () => {
+  it('prints every property of the client with --json, and its secret neither as JSON nor as text', async () => {
     const { clientId, clientSecret } = await createClient('--preset', 'billing', '--name', 'Books');
     const [asJson, asText] = await Promise.all([
       run('client', 'list', '--json'),
@@ -147,7 +147,7 @@ describe('client list', () => {
 });
 
 describe('client deactivate and revoke-tokens', () => {
-  it('change only the named client, print when running servers apply it, and refuse an unknown client', async () => {
+  it('change the named client, and refuse an unknown one; revoke-tokens prints when running servers apply it', async () => {
     const { clientId } = await createClient('--preset', 'billing');
     const revoked = await run('client', 'revoke-tokens', clientId);
     expect(revoked).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('within 30 seconds') });
@@ -159,7 +159,7 @@ describe('client deactivate and revoke-tokens', () => {
       where: { tenantId: 'lakeside-health', isActive: false },
     });
     expect(inactive.map((row) => row.clientId)).toEqual([clientId]);
-    for (const command of ['activate', 'revoke-tokens', 'rotate-secret']) {
+    for (const command of ['deactivate', 'activate', 'revoke-tokens', 'rotate-secret']) {
       const message = 'There is no API client "ces_aaaaaaaaaaaaaaaaaaaa". See "client list".\n';
       expect(await run('client', command, 'ces_aaaaaaaaaaaaaaaaaaaa')).toEqual(refusal(1, message));
     }

@@ -34,7 +34,7 @@ export async function runAtTerminal(
 
 /**
  * Runs a command with --json in this process.
- * @throws Error with its standard error when it fails or writes more than the JSON
+ * @throws Error with its standard error when it fails or writes to standard error
  */
 export async function runJson(environment: Environment, ...args: readonly string[]): Promise<any> {
   const { code, stdout, stderr } = await runProgram(environment, ...args, '--json');

@@ -50,7 +50,7 @@ const problem = (status: number, code: string, headers = {}): Response =>
 const body = (changes = {}) => patientBody(changes) as never;
 const namesOf = ({ sent }: Watched): string[] => sent.map(({ name }) => name);
 
-it('the client uses one token for all calls, and calls wait while it is being renewed', async () => {
+it('the client uses one token for concurrent calls, and renews it once for concurrent calls that get 401', async () => {
   const shared = watched();
   await Promise.all(Array.from({ length: 5 }, () => shared.ces.clinics.list().next()));
   expect(namesOf(shared).filter((name) => name === 'POST /oauth/token')).toHaveLength(1);
@@ -82,7 +82,7 @@ it('a failed call or token request rejects with an ApiError that has the code, i
   });
 });
 
-it('the client retries a POST after Retry-After with the same Idempotency-Key, but no POST without a key, no GET after a 500, and no request after a long Retry-After', async () => {
+it('the client retries a POST after Retry-After with the same Idempotency-Key, but no POST without a key after a 503, no GET after a 500, and no request after a long Retry-After', async () => {
   const seconds = (count: number) => ({ 'Retry-After': String(count) });
   const passing = [problem(500, 'internal_error', seconds(0)), problem(503, 'dependency_unavailable', seconds(0))];
   const busy = watched((name, nth) => (name === 'POST /clients' ? passing[nth - 1] : undefined));

@@ -243,7 +243,7 @@ it('examine prints a line for each check and a remedy for each that failed, neve
 it.each([
   ['without a URL', ['examine', '--secret', secret], 'needs the URL'],
   ['with a path for a URL', ['examine', '/hooks', '--secret', secret], 'needs the URL'],
-  ['without a secret', ['examine', receiver.url('/')], '--secret needs'],
+  ['without a secret', ['examine', receiver.url('/')], 'the secret of the receiver'],
   ['with a second URL', ['examine', receiver.url('/'), receiver.url('/'), '--secret', secret], 'Give one command'],
   ['with an unknown option', [...command, '--quiet'], "Unknown option '--quiet'"],
 ])('examine ends with code 2 %s, and sends no request', async (_name, args, message) => {

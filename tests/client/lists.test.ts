@@ -68,7 +68,7 @@ it('a list requests no page before its elements are read', async () => {
   expect(requests).toBe(['the token', 'one page'].length);
 });
 
-it('pages() returns the cursor from which another process continues', async () => {
+it('pages() returns the cursor from which a later iteration continues', async () => {
   const types: Event['type'][] = ['encounter.completed', 'order.created'];
   const read: string[] = [];
   let kept: string | undefined;

@@ -2,7 +2,7 @@ import { expectSuccess, send, type Sent } from './consumer.js';
 import { type Session } from './session.js';
 import { tokens } from './shapes.js';
 
-/** Tokens: how a partner's system obtains them, and where it needs them. */
+/** How a partner's system obtains tokens. */
 export function accessSteps(session: Session): void {
   const { login } = session;
   const issue = (sent: Sent) => send(session.target.baseUrl, 'POST /oauth/token', sent);

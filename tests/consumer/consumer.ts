@@ -58,14 +58,14 @@ export const orNull = (value: unknown) => ({
   },
 });
 
-/** A success with this status and the headers of every response. */
+/** Expects a JSON response with this status and the headers of every response. */
 export function expectSuccess({ status, headers, body }: Answer, expected: number): void {
   expect({ status, body }).toEqual({ status: expected, body: expect.anything() });
   expect(headers.get('Content-Type')).toMatch(/^application\/json/);
   expectCommonHeaders(headers);
 }
 
-/** An error with this status and code in the documented shape. */
+/** Expects an error with this status and code in the documented shape. */
 export function expectProblem({ status, headers, body }: Answer, expected: number, code: string): void {
   expect({ status, body }).toMatchObject({
     status: expected,

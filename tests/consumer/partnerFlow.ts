@@ -35,7 +35,7 @@ export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage
     }, 60_000);
     afterAll(() => target.close());
 
-    // In the order of the flow, because each step uses ids of the previous ones.
+    // In the order of the flow, because steps use ids of earlier ones.
     accessSteps(session);
     patientSteps(session);
     encounterSteps(session);

@@ -84,7 +84,7 @@ describe('the packed client without code of the server', () => {
     await compile(folder(), ['example.ts', ...files]);
   }, 120_000);
 
-  it('compiles and runs the examples of its README twice', async () => {
+  it('compiles the examples of its README, and runs them twice', async () => {
     const { clientId, clientSecret } = await newSandbox(harness);
     const env = { CES_URL: harness.baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
     for (const time of ['first', 'second']) {

@@ -81,7 +81,7 @@ export async function backUp(target: BackupStore, { url, store, pgDump, keys, ke
   });
 }
 
-/** Identifies a database. A promoted standby keeps the identity; a copy of the database gets another one. */
+/** Identifies a database. A promoted standby keeps the identity; a restored dump has another one. */
 async function identityOf(client: Connection): Promise<string> {
   const { rows } = await client.query<{ id: string }>(`
     SELECT concat_ws('/', system_identifier, oid) AS id FROM pg_control_system(), pg_database WHERE datname = current_database()`);

@@ -5,7 +5,7 @@ import { filesIn, incomingOf } from '../../adapters/objects/fileStore.js';
 import { reasonOf } from '../../failures.js';
 import type { CliIo } from '../cliIo.js';
 
-/** The files of a backup in a folder. Errors name the folder. */
+/** The files of a backup in a folder. Errors name the folder, except those that `write` passes on. */
 export interface BackupStore {
   readonly folder: string;
   /** The terminal for the progress of work on its files. */
@@ -20,7 +20,7 @@ export interface BackupStore {
   removeUnfinished(before: Date): Promise<unknown>;
 }
 
-/** Opens the folder of a backup. @param create create the folder, readable by its owner only @throws Error for a URL */
+/** Opens a backup's folder. @param create make it, for its owner only @throws Error for a URL, or if making it fails */
 export async function openBackupStore({ screen }: CliIo, folder: string, create = false): Promise<BackupStore> {
   if (folder.includes('://'))
     throw new Error(`${folder} is a URL. Give a folder, and copy the folder to or from the URL by other means.`);

@@ -112,11 +112,11 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     });
 }
 
-/** Audits that a backup was verified, which an alert watches. Only warns if the database does not answer. */
+/** Audits that a backup was verified, which an alert watches; only with DATABASE_URL. Only warns if it fails. */
 async function recordVerification(terminal: CliIo): Promise<void> {
   if (readConfig(terminal.environment).databaseUrl === null) return;
   await withAnySchema(terminal, ({ url }) => recordedOn(terminal, url, async () => undefined)).catch(() =>
-    terminal.err('The database does not answer, or refuses it: this verification is not recorded. See "ces doctor".\n'),
+    terminal.err('This verification is not audited: the database does not answer, or refuses it. See "ces doctor".\n'),
   );
 }
 
@@ -182,7 +182,7 @@ const summary = ({ takenAt, version, postgres, rows, objects, missing }: Manifes
   ...{ takenAt, version, postgres, rows, objects: objects.length, missing },
 });
 
-/** Reads the manifest and verifies all files. @throws Error for a missing or damaged file */
+/** Reads a manifest and verifies its files. @throws Error for a missing or damaged file, or a missing pg_restore */
 async function verified({ environment }: CliIo, backup: BackupStore, at: Date | undefined): Promise<Manifest> {
   const manifest = at ? await readManifestOf(backup, at) : await readManifest(backup);
   await verifyFiles(backup, manifest);

@@ -12,7 +12,7 @@ const UUID = '[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}';
 /** The file name of a kept manifest: the time of its backup, without characters that folders may refuse. */
 const dated = (takenAt: string): string => `manifest-${takenAt.replaceAll(':', '.')}.json`;
 const DATED = /^manifest-(\d{4}-\d\d-\d\dT\d\d)\.(\d\d)\.(\d\d\.\d{3}Z)\.json$/;
-/** The names of this program's files; other files are left alone. */
+/** The names of this program's files, except manifests; files with other names are left alone. */
 const OWN = new RegExp(`^(database-${UUID}\\.dump|keys-${UUID}\\.json|objects/[\\da-f]{64})$`);
 /** Maximum number of files that {@link each} works on at the same time. */
 const CONCURRENCY = 8;
@@ -49,7 +49,7 @@ const schema = members(
     rows: { type: 'object', additionalProperties: { type: 'integer' } },
     /** The stored objects; the file of each is in `objects/`, named by its SHA-256 in hex. */
     objects: { type: 'array', items: members({ key: text, contentType: text, sha256: digest }) },
-    /** Keys of objects that the dump names but the object store lacked. */
+    /** Keys of objects that the dump names, but that the object store lacked or had damaged. */
     missing: texts,
     /** The file with the encrypted keys; null = the backup has none. */
     keys: { ...fileOf(`keys-${UUID}\\.json`), type: ['object', 'null'] },
@@ -68,7 +68,7 @@ const isManifest = new Ajv({ allowUnionTypes: true }).compile<Manifest>(schema);
 
 export const objectFile = (sha256: string): string => `objects/${sha256}`;
 
-/** Reads a manifest. @returns null if there is no backup @throws Error if it is not valid in this version */
+/** Reads a manifest. @returns null if it is missing @throws Error if it is unreadable, or invalid in this version */
 async function findManifest(store: BackupStore, name = MANIFEST): Promise<Manifest | null> {
   const manifest: unknown = await json(store.read(name)).catch(async (error: unknown) => {
     if (error instanceof SyntaxError) return undefined;
@@ -76,7 +76,7 @@ async function findManifest(store: BackupStore, name = MANIFEST): Promise<Manife
     return null;
   });
   if (manifest === null || isManifest(manifest)) return manifest;
-  throw new Error(`${store.folder} has a damaged manifest, or one of another build. Use that build or another backup.`);
+  throw new Error(`${store.folder} has a damaged manifest, or one of another build. Use that build or another folder.`);
 }
 
 /** Reads the manifest. @throws Error if there is no backup (or export of a tenant, if `isOfTenant`) of this format */
@@ -92,7 +92,7 @@ export async function readManifestOf(store: BackupStore, until: Date): Promise<M
   const manifest = last === undefined ? null : await findManifest(store, dated(last));
   if (manifest) return manifest;
   const missing = `${store.folder} keeps no backup up to ${until.toISOString()}`;
-  throw new Error(`${missing}. Choose a later --at: only backups made with --keep are kept.`);
+  throw new Error(`${missing}. Choose a later --at, or omit it: only backups made with --keep are kept.`);
 }
 
 /** The times of the kept backups, in order. */
@@ -100,7 +100,7 @@ function datesOf(files: Iterable<string>): string[] {
   return [...files].flatMap((file) => DATED.exec(file)?.slice(1).join(':') ?? []).sort();
 }
 
-/** Protects the backup of another database from being replaced. @throws Error if the folder has one */
+/** Protects another database's backup from replacement. @throws Error if the folder has one, or an invalid manifest */
 export async function assertBackupOf(store: BackupStore, database: string): Promise<void> {
   const found = await findManifest(store);
   if (!found || found.database === database) return;
@@ -156,7 +156,7 @@ export async function verifyFiles(store: BackupStore, manifest: Manifest): Promi
     else if ((await digestOf(store.read(file))) !== sha256) wrong.push(`${file} is damaged.`);
   });
   if (wrong.length > 0)
-    throw new Error(`${store.folder} cannot be used: ${wrong.join(' ')} Create the backup or export again.`);
+    throw new Error(`${store.folder} cannot be used: ${wrong.join(' ')} Use another one, or create it again.`);
 }
 
 /** @throws Error naming the objects that a backup or an export lacks */

@@ -15,7 +15,7 @@ const AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
 /** An installed program of PostgreSQL, such as pg_dump. */
 export interface PgProgram {
   readonly major: number;
-  /** Streams the program's output. @throws Error with the first line of its error output if it fails, even midway */
+  /** Streams the program's output. @throws Error with the first error of its error output if it fails, even midway */
   output(url: string, ...args: readonly string[]): AsyncIterable<Uint8Array>;
   /**
    * Runs the program with this input; `url` is null if it needs no database. @throws as `output`, and input's errors
@@ -25,7 +25,7 @@ export interface PgProgram {
 
 /**
  * Finds the program in PATH and in Debian's folders, in the smallest version that is at least `atLeast`.
- * @throws Error naming the versions found
+ * @throws Error naming the versions found, if none is
  */
 export async function pgProgram(name: string, atLeast: number, environment: Environment): Promise<PgProgram> {
   const versions = await readdir(DEBIAN).catch(() => []);

@@ -18,7 +18,7 @@ interface Target {
 /**
  * Restores verified files into an empty database. Objects come first; the rows follow, in one transaction. Until {@link
  * unmarkRestore}, the database is marked as incomplete.
- * @returns the number of objects that the store lacked
+ * @returns the number of objects that the store lacked, or had with other content
  */
 export async function restoreFiles(backup: BackupStore, manifest: Manifest, { url, store, pgRestore }: Target) {
   return withClient({ connectionString: url }, async (client) => {
@@ -51,7 +51,7 @@ async function restoreRows(
   const wrong = Object.keys(expected).filter((name) => rows[name] !== expected[name]);
   if (wrong.length > 0)
     throw new Error(
-      `Not all rows were restored: drop the database, and compare ${wrong.join(', ')} with the manifest.`,
+      `The rows of ${wrong.join(', ')} differ in number from the manifest. Drop the database, create it, and restore again.`,
     );
 }
 

@@ -19,7 +19,7 @@ export function addressChecks(
 }
 
 function pooler(url: string, requestUrl: string): Check {
-  const remedy = `Start the pooler, or correct DATABASE_URL and the pooler's connect_query (${HANDBOOK}#pooler).`;
+  const remedy = `Start the pooler, or correct DATABASE_URL, DATABASE_DIRECT_URL and the pooler's connect_query (${HANDBOOK}#pooler).`;
   return checkOf('pooler', remedy, async () => {
     const db = openDatabase(requestUrl, { poolSize: 1, timeoutMs: CHECK_TIMEOUT_MS, isPooled: true });
     try {
@@ -36,7 +36,7 @@ function owner(url: string, ownerUrl: string): Check {
   const remedy = `Set DATABASE_OWNER_URL to the role that owns the schema, without a pooler (${HANDBOOK}#roles).`;
   return checkOf('owner', remedy, async () => {
     if ((await identityOf(ownerUrl)) !== (await identityOf(url))) {
-      return failure('DATABASE_OWNER_URL and DATABASE_URL lead to different databases.', remedy);
+      return failure('DATABASE_OWNER_URL and the URL of the service lead to different databases.', remedy);
     }
     const mayMigrate = await read<boolean>(
       ownerUrl,

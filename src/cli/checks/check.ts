@@ -26,14 +26,14 @@ export interface Check {
 
 export const checkOf = (name: string, remedy: string, run: Check['run']): Check => ({ name, remedy, run });
 
-/** Maximum milliseconds for a check, so that it does not delay the others. */
+/** Maximum milliseconds for a check without a `timeoutMs`, so that it does not delay the others. */
 export const CHECK_TIMEOUT_MS = 5_000;
 
 export const ok = (message: string): Result => ({ level: 'ok', message, remedy: null });
 export const warning = (message: string, remedy: string): Result => ({ level: 'warning', message, remedy });
 export const failure = (message: string, remedy: string): Result => ({ level: 'failure', message, remedy });
 
-/** Remedies for causes that several checks have in common; they replace the remedy of the check. */
+/** Remedies for particular causes; they replace the remedy of the check. */
 const REMEDIES: readonly (readonly [cause: RegExp, remedy: string])[] = [
   [
     /self-signed certificate|unable to (get (local )?issuer|verify the first) certificate/i,

@@ -90,7 +90,7 @@ export async function readServer({ everyTenant }: Database) {
   return server;
 }
 
-/** Checks a database that answers, and changes nothing. Without this build's schema, skips the checks that need it. */
+/** Checks a database that answers, and changes nothing. Skips {@link contentChecks} if the build cannot use the schema. */
 export async function checkContents(server: Server, place: CheckedDatabase): Promise<Finding[]> {
   const ofServer = Object.entries(serverChecks).map(([name, run]) => {
     return { name, remedy: `See ${HANDBOOK}.`, run: async () => run(server, place) };
@@ -190,7 +190,7 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
 
 type ContentCheck = (place: CheckedDatabase, server: Server) => Promise<Result | Result[]>;
 
-/** The checks of rows and rights, which need the schema of this build. */
+/** The checks that need a schema that this build can use. */
 const contentChecks: Readonly<Record<string, ContentCheck>> = {
   async 'search extensions'(_, { missing }) {
     if (missing.length === 0) return ok('The extensions for searches are installed.');

@@ -130,7 +130,7 @@ function redis(url: string): Check {
 
 function baseUrl(config: Config): Check {
   const url = config.baseUrl ?? localUrl(config);
-  const remedy = 'Start the server, or correct BASE_URL, its DNS entry and the proxy.';
+  const remedy = 'Start the server, or correct BASE_URL (without it: HOST and PORT), its DNS entry and the proxy.';
   const named = async () => {
     const response = await fetch(`${url}/healthz`, {
       redirect: 'manual',

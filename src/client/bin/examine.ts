@@ -41,7 +41,8 @@ export async function examine(url: string, secret: string): Promise<Report> {
   if (!URL.canParse(url) || !/^https?:/i.test(url)) {
     throw new UsageError('examine needs the URL of the receiver, for example http://127.0.0.1:4000/hooks.');
   }
-  if (keyOf(secret).length === 0) throw new UsageError('--secret needs the secret of the receiver, whsec_….');
+  if (keyOf(secret).length === 0)
+    throw new UsageError('Give the secret of the receiver (whsec_…) by --secret or WEBHOOK_SECRET.');
   const send = async ({ headers, body }: Message): Promise<Attempt> => {
     const start = performance.now();
     const answer = await post(url, headers, body);

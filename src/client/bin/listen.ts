@@ -27,7 +27,7 @@ interface State {
   /** The API client and the service to which the position belongs. */
   readonly client: string;
   readonly secret: string;
-  /** `cursor` is the position before the current page; `last` is the last event of that page that has been forwarded. */
+  /** `cursor` is the position before the current page; `last` is the last forwarded event. */
   cursor?: string;
   last?: string;
 }
@@ -39,7 +39,7 @@ interface Event {
   readonly timestamp: string;
 }
 
-/** Milliseconds between two requests to the feed. */
+/** Milliseconds from the end of the feed to the next request. */
 const INTERVAL = 1_000;
 /** Milliseconds before an event is sent again. The wait doubles with each attempt, up to `LONGEST_WAIT`. */
 const FIRST_WAIT = 500;
@@ -49,7 +49,7 @@ const LONGEST_WAIT = 30_000;
  * Follows the event feed and sends each event to a receiver, in the order of the feed and in the form of the service's
  * webhooks (Standard Webhooks 1.0). Repeats an event until the receiver answers 2xx. Stores the position after each
  * event, so that a restart loses nothing and repeats at most one event.
- * @throws UsageError; ApiError if the service refuses
+ * @throws UsageError; ApiError if the service refuses; errors of the connection and of the state file
  */
 export async function listen(options: ListenOptions): Promise<void> {
   const { types, until, secret, print } = options;
