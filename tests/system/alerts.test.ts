@@ -107,7 +107,7 @@ async function firing(changes: Readonly<Record<string, string>>): Promise<string
 
   it.each(alerts.map(({ alert = '' }) => alert))('fire %s for its cause', async (alert) => {
     const fired = await firing(bad[alert] ?? {});
-    // Requests that fail so fast that the budget is spent in two days also spend it in five.
+    // Requests that would spend the budget in two days also spend it in five.
     expect(fired).toEqual(alert.endsWith('Now') ? [alert, alert.replace('Now', '')] : [alert]);
   });
 });
@@ -140,7 +140,7 @@ it('the statements of the runbooks run on a database of the service', async () =
 const program = ['prometheus-alertmanager', 'alertmanager'].find((name) => spawnSync(name, ['--version']).status === 0);
 const hasAlertmanager = isThere(program !== undefined, 'the delivery of alerts', packages('prometheus-alertmanager'));
 
-(hasAlertmanager ? it : it.skip)("Alertmanager delivers an alert with its runbook to the kit's receiver", async () => {
+(hasAlertmanager ? it : it.skip)("Alertmanager delivers an alert and its runbook with the kit's file", async () => {
   const received = new Promise<any>((resolve) => {
     receiver.on(
       'request',

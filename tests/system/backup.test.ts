@@ -172,7 +172,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     await killServers();
   });
 
-  it('lets readers continue at any cursor up to its last event after the restore, and refuses a later cursor', async () => {
+  it('lets readers continue after the restore at the cursors of its first and last event, and refuses a later cursor', async () => {
     const { tenantId } = partner;
     await recordPaid(restored, { tenantId, clinicId: null }, 'ORD-102000', 9);
     const after = async (cursor: string) => (await feedPage(restored, partner, { cursor, limit: 100 })).data;
@@ -234,7 +234,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
 
   const withS3 = hasS3Server() ? it : it.skip;
   withS3(
-    'whose restore was interrupted makes a server refuse to start, until a restore into a new database completes',
+    'whose restore was interrupted makes doctor and a server refuse the database, and can be restored into a new one',
     async () => {
       const s3 = await startS3Server();
       const environment = { ...environmentOf('ces_again', 'again'), ...s3.environment };

@@ -31,7 +31,7 @@ async function filesOf(): Promise<string[]> {
 it.each([
   [15, '/etc/ssl/certs/ca-certificates.crt'],
   [16, 'system'],
-])('pg_dump of PostgreSQL %i trusts the authorities in %s', async (version, authorities) => {
+])('pg_dump of PostgreSQL %i gets sslrootcert=%s with sslmode=verify-full', async (version, authorities) => {
   const script = `#!/bin/sh\n[ "$1" = --version ] && echo "pg_dump (PostgreSQL) ${version}.1" || echo "$2"\n`;
   await writeFile(folder('pg_dump'), script, { mode: 0o755 });
   const program = await pgProgram('pg_dump', version, { PATH: `${folder()}:${process.env['PATH']}` });

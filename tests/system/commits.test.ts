@@ -41,7 +41,7 @@ async function stored() {
   return { rows: rows.map(({ blobPath }) => blobPath.split('/').at(-1) ?? ''), objects };
 }
 
-describe('a reset of the connection at COMMIT', () => {
+describe('after a reset of the connection at COMMIT,', () => {
   // Prisma prepares COMMIT and sends the statement's name; our transactions send the text.
   const isCommit = ['COMMIT\0', hash('sha1', 'COMMIT')];
   /** Resets the next connection that commits. */

@@ -118,7 +118,7 @@ describe('an error of a worker that Citus repeats with another code', () => {
     expect(isUnavailable(await raised(state, message))).toBe(true);
   });
 
-  it('is recognized as a unique violation, or else stays an internal error', async () => {
+  it('counts as a unique violation by its message, and with another message or code not as unavailability', async () => {
     const twice = 'duplicate key value violates unique constraint "category_pkey_102008"';
     expect(isUniqueViolation(await raised('XX000', twice), 'category_pkey')).toBe(true);
     for (const [state, message] of [

@@ -12,7 +12,7 @@ import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
 import { expectCleanExit } from './servers.js';
 
-/** Only the superuser, which supervises the cluster, may connect in plain text; other roles need a certificate. */
+/** Only the role `postgres`, which supervises the cluster, may use plain text; other roles need a certificate. */
 const HBA = `host all postgres 127.0.0.1/32 scram-sha-256
 hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca
 `;

@@ -162,7 +162,7 @@ describe('a second server', () => {
   });
 });
 
-describe('after a crash', () => {
+describe('when a process ends abruptly,', () => {
   it('the next server adopts the PostgreSQL that a killed server left running, with all committed rows', async () => {
     const first = await elsewhere('server');
     await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS n');

@@ -20,7 +20,7 @@ import { newCredentials } from './servers.js';
 
 const suite = hasDebianPostgres() ? describe : describe.skip;
 
-suite('a primary with a synchronous standby', () => {
+suite('with a synchronous standby,', () => {
   const folder = temporaryFolder();
   let postgres: Replication;
   /** The address that moves with the primary. */

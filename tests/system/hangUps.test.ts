@@ -46,7 +46,7 @@ const files = [
 ];
 const documents = files.map((name) => `/docs/${name}`);
 const link = new URL(body.userDocument.fileUrl).pathname;
-/** Every operation and every other route, sent by a client with all permissions. */
+/** Every operation and several other routes, sent by a client with all permissions. */
 const requests = [
   ...operations.map(exampleRequest),
   ...['/', '/docs', '/openapi.json', '/llms.txt', '/nowhere', '/files/none', link, ...documents].map((target) => ({
@@ -98,7 +98,7 @@ async function settled(openBefore: number): Promise<void> {
     // The pools may have opened connections meanwhile.
     if (sockets() <= openBefore + 12 && (await connectionsInUse()) <= 1) return;
   }
-  throw new Error(`${sockets()} sockets are open, ${openBefore} were; ${await connectionsInUse()} connections in use`);
+  throw new Error(`server leaks: ${openBefore} → ${sockets()} sockets, ${await connectionsInUse()} connections in use`);
 }
 
 const ask = (target: string): Promise<Answer> => call({ baseUrl }, target, { token, headers: { Connection: 'close' } });
@@ -124,7 +124,7 @@ async function expectUnharmed(openBefore: number): Promise<void> {
   expect(server.child.exitCode).toBeNull();
 }
 
-it('the server survives callers that hang up at any point of any request, and releases their slots, sockets and connections', async () => {
+it('the server survives callers that hang up at several points of requests, and releases their slots, sockets and connections', async () => {
   const before = sockets();
   await hangUpAt(baseUrl, requests, SOME);
   await hangUpAt(metricsUrl, [{ target: '/metrics' }, { target: '/' }], 2);

@@ -19,7 +19,7 @@ import { claimedEncounter, completedEncounter } from '../support/reviews.js';
 /** Processes that start the same run at once, as happens when a slow one is taken for dead. */
 const PROCESSES = 3;
 
-// This role has only the rights that the migrations grant to the service.
+// The role of `serviceUrl` has only the rights that a migration grants to the service.
 const database = await createTestDatabase();
 const harness = await startHarness({ databaseUrl: database.serviceUrl });
 afterAll(async () => {
@@ -187,11 +187,11 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
   },
 };
 
-describe('a job that runs in several processes at once, and again', () => {
+describe('when several processes run a job at once, and again,', () => {
   const rows = Object.entries(cases).map(([name, { guarantee, check }]) => ({ name, guarantee, check }));
   it.each(rows)('$name $guarantee', ({ name, check }) => check((moment) => runAtOnce(name, moment)));
 
-  it('is checked by these tests for every sweep', () => {
+  it('every sweep is checked by these tests', () => {
     expect(Object.keys(cases).sort()).toEqual(sweeps.map(({ name }) => name).sort());
   });
 });

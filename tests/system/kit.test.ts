@@ -116,7 +116,7 @@ const named = (name: string) => manifests.find(({ kind }) => kind === name) as M
   );
 });
 
-describe('Kubernetes', () => {
+describe('in Kubernetes,', () => {
   it('the Deployment gives a server more time to stop than SHUTDOWN_DELAY and DRAIN_TIMEOUT take', () => {
     const { spec } = named('Deployment').spec['template'];
     const { data } = named('ConfigMap');
@@ -136,7 +136,7 @@ describe('Kubernetes', () => {
     expect(Number(metadata.annotations['clinical-encounter/max-connections'])).toBeGreaterThanOrEqual(needed + 10 + 3);
   });
 
-  it('the network policy admits the ports of every part that the configuration can name', () => {
+  it('the network policy admits the usual ports of DNS, HTTPS, PostgreSQL, Redis, ClamAV, OpenTelemetry and S3', () => {
     const ports = named('NetworkPolicy').spec['egress'][0].ports.map(({ port }: { port: number }) => port);
     expect(ports).toEqual(expect.arrayContaining([53, 443, 5432, 6379, 3310, 4317, 4318, 8333, 9000]));
   });

@@ -100,7 +100,7 @@ function upload(path: string): Promise<Answer> {
 }
 
 describe('while the database refuses connections', () => {
-  it('every operation that needs it answers 503 with Retry-After, and recovers without a restart', async () => {
+  it('every operation that needs the database answers 503 with Retry-After, and recovers without a restart', async () => {
     await expectAnswers();
     await proxy.cut();
     await expectEach(expectUnavailable, 8);
@@ -129,7 +129,7 @@ describe('while the database refuses connections', () => {
   });
 });
 
-it('every operation that needs the database answers 503 while it hangs, and recovers', async () => {
+it('every operation that needs the database answers 503 while the database hangs, and recovers', async () => {
   await login();
   proxy.hang();
   await expectEach(expectUnavailable, dependent.length);

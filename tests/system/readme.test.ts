@@ -9,7 +9,7 @@ import { startServer } from '../support/serverProcess.js';
 import { openStage } from '../support/stage.js';
 import { openTerminal } from '../support/terminal.js';
 
-// Runs the blocks that people paste first, unchanged, against the server of `make start`.
+// Runs the blocks that people paste first, against a server like that of `make start` and against the mock.
 
 /** Milliseconds to start processes on a busy machine. */
 const patience = 180_000;
@@ -28,7 +28,7 @@ const folder = temporaryFolder();
 
 const { dataDir, environment } = await openStage();
 await symlink(dataDir, folder('.data'));
-// Several tests read at once: together they exceed the default limit of resets and clock moves.
+// Within a minute, the tests together exceed the default limit of resets and clock moves.
 await startServer({ ...environment, RATE_LIMIT_BULK: '50' }, '--demo').started;
 for (const [preset, name] of Object.entries({ provider: 'PROVIDER', pharmacy: 'PHARMACY_CLIENT' })) {
   const command = ['client', 'create', '--tenant', 'demo', '--preset', preset];
@@ -42,7 +42,7 @@ const blocksOf = (text: string, language = 'bash'): string[] =>
 /** The text with each id and each number of a record replaced by X, because every run issues others. */
 const withoutIds = (text: string): string => text.replaceAll(/[\da-f]{8}-[-\da-f]{27}|\b10\d{4}\b/g, 'X');
 
-/** The codes of all problems in the output of a terminal. */
+/** The codes of the problems in the output of a terminal, if shown as they were sent. */
 const problemsIn = (shown: string): string[] =>
   [...shown.matchAll(/"type":"urn:clinical-encounter:problem:(\w+)/g)].map(([, code = '']) => code);
 
@@ -50,13 +50,13 @@ const problemsIn = (shown: string): string[] =>
 async function part(file: string, from: string, to: string): Promise<string> {
   const text = await readFile(new URL(file, packageRoot), 'utf8');
   const [start, end] = [text.indexOf(from), text.indexOf(to)];
-  if (start < 0 || end < start) throw new Error(`${file} has no part from "${from}" to "${to}"`);
+  if (start < 0 || end < start) throw new Error(`${file} lacks "${from}", then "${to}": correct this test`);
   return text.slice(start, end);
 }
 
 const quickStart = (): Promise<string> => part('README.md', '## Quick start', '## Where to go');
 
-/** The quick start's settings and token, and a chapter of the guide with a day. */
+/** The blocks of the quick start's settings and token, credentials, and the guide's chapter about a day. */
 async function day(from: string, to: string): Promise<string[]> {
   const [settings = '', token = ''] = blocksOf(await quickStart());
   return [settings, token, credentials, ...blocksOf(await part('openapi/info.md', from, to))];
@@ -98,7 +98,7 @@ async function pasted(command: readonly string[], blocks: readonly string[]): Pr
 );
 
 // The blocks run in zsh, which refuses more than bash. The test above checks their syntax in both shells.
-describe('pasted into zsh', () => {
+describe('pasted into zsh,', () => {
   const test = hasShells ? it : it.skip;
 
   test(
@@ -173,7 +173,7 @@ it('the quick start prints why a token or a patient is refused', async () => {
   expect(shownBy(settings, token, patient.replace('countryCode', 'country'))).toContain('countryCode: is required');
 });
 
-describe('on the mock', () => {
+describe('on the mock,', () => {
   let mock: Awaited<ReturnType<typeof startMock>>;
 
   beforeAll(async () => {

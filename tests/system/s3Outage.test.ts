@@ -72,7 +72,7 @@ describe('the S3 store without a working server', () => {
     server.close();
   });
 
-  it('treats 404 NoSuchKey on removal as success, but no other 404', async () => {
+  it('treats 404 NoSuchKey on removal as success, but not 404 NoSuchBucket', async () => {
     let code = 'NoSuchKey';
     const { origin } = await serve((_request, response) => {
       response.writeHead(404).end(`<Error><Code>${code}</Code></Error>`);

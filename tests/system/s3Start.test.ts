@@ -9,7 +9,7 @@ import { newCredentials } from './servers.js';
 
 const describeOnS3 = hasS3Server() ? describe : describe.skip;
 
-describeOnS3('a start on S3', () => {
+describeOnS3('on S3,', () => {
   let s3: S3Server;
   let proxy: Proxy;
   let files: FileHost;

@@ -6,7 +6,7 @@ import { freePort } from '../support/mock.js';
 import { openConnection, requestBytes } from '../support/rawHttp.js';
 import { startStage, type Stage } from '../support/stage.js';
 
-/** Their log lines exceed the buffers of the pipe and of the process, 1.5 MB in all, by half. */
+/** The log lines of these requests exceed the buffers of pipe and process, 1.5 MB in all, by half. */
 const REQUESTS = 9_000;
 
 let stage: Stage;

@@ -56,7 +56,7 @@ it("a request is one span of the caller's trace or of a new one, and its log lin
   });
 });
 
-it('the start fails without the OpenTelemetry package, and says that OTEL_EXPORTER_OTLP_ENDPOINT needs it', async () => {
+it('the start with OTEL_EXPORTER_OTLP_ENDPOINT fails without the OpenTelemetry package, and says that the variable needs it', async () => {
   const hooks = `export const resolve = (name, context, next) => {
     if (name.startsWith('@opentelemetry/')) throw Object.assign(new Error(name), { code: 'ERR_MODULE_NOT_FOUND' });
     return next(name, context);

@@ -155,7 +155,7 @@ async function killAndCheck(plan: Plan): Promise<void> {
     expect(await keysOf(objects)).toEqual(rowKeys);
     expect(await readdir(incoming)).toEqual([]);
   } catch (error) {
-    throw new Error(`CRASH_SEED=${seed}: ${String(error)}`, { cause: error });
+    throw new Error(`Repeat with CRASH_SEED=${seed}: ${String(error)}`, { cause: error });
   }
 }
 

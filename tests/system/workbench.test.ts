@@ -39,13 +39,13 @@ inBrowser('the workbench')('the workbench in a browser', () => {
   async function press(text: string): Promise<void> {
     const isFocused = `document.activeElement.matches('button:enabled, summary') && document.activeElement.textContent.startsWith('${text}')`;
     for (let steps = 0; !(await page.evaluate(isFocused)); steps += 1) {
-      if (steps > 300) throw new Error(`The keyboard does not reach ${text}.`);
+      if (steps > 300) throw new Error(`The keyboard does not reach ${text}: enable it, or put it into the tab order.`);
       await page.keyboard.press('Tab');
     }
     await page.keyboard.press('Enter');
   }
 
-  it('the workbench plays an encounter from creation to refund and revocation by keyboard, and shows each event', async () => {
+  it('the workbench plays an encounter from creation to refund and revocation by keyboard, and shows its events', async () => {
     await signIn(await newSandbox(harness));
     await page.waitForSelector('#treatments input');
     await press('New encounter');
@@ -128,7 +128,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await shows('#notice', 'The sandbox was reset.');
   }, 90_000);
 
-  it('the workbench names a missing permission in the panel that needs it, and shows the other panels', async () => {
+  it('the workbench names a missing permission in the panel that needs it, and shows the events', async () => {
     const { tenantId } = await newSandbox(harness);
     await signIn(await newClient(harness, tenantId, ['sandbox:simulate', 'read:event', 'read:order']));
     await shows('#webhooks', 'lacks admin:webhook');

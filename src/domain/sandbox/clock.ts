@@ -41,7 +41,7 @@ export async function setClock(context: Context, offsetSeconds: number, row: Aud
   requireSandbox(context);
   const { tenantId } = context.caller;
   const clockOffsetMs = offsetSeconds * 1000;
-  // Give the jobs real time, because they add the sandbox's offset themselves.
+  // Give the sweeps real time, because they add the sandbox's offset themselves.
   const { db, realNow: now, newId, randomBytes, log } = context;
   const world = { db, now, newId, randomBytes, log };
   await inTransaction(world, async (transaction) => {

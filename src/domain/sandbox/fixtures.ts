@@ -25,7 +25,7 @@ import { findRows } from '../transactions/rows.js';
 
 export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
 
-/** The id of a fixture. It ends in the fixture's kind and a number, so that examples are readable: `…e123`. */
+/** An id of the fixtures; of encounters, orders and payments it ends in a readable kind and number: `…e123`. */
 const idOf = (ending: string): string => `01a1f9b8-cbc0-7000-8000-${ending.padStart(12, '0')}`;
 
 const austin = '01a05c32-5e80-7000-8000-00000000c101';
@@ -33,7 +33,7 @@ const phoenix = '01a05c32-5e80-7000-8000-00000000c102';
 const botox = '01a05c32-5e80-7000-8000-00000000b201';
 const semaglutide = '01a05c32-5e80-7000-8000-00000000b202';
 const glutathione = '01a05c32-5e80-7000-8000-00000000b210';
-/** The treatment that every review of the fixtures declines. */
+/** The treatment that a review of the fixtures declines. */
 const tirzepatide = '01a05c32-5e80-7000-8000-00000000b207';
 const jane = '01a10caf-a4c0-7000-8000-00000000d001';
 const noah = '01a10caf-a4c0-7000-8000-00000000d003';
@@ -89,7 +89,7 @@ const patientAt = new Date('2026-10-05T15:30:00.000Z');
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** Name of the API client that uploads the fixtures' document; it is inactive. */
+/** Name of the API client that creates the fixtures; it is inactive. */
 const CLIENT_NAME = 'Sandbox fixtures';
 
 /** Stores the file of the fixtures' document. @throws Problem dependency_unavailable if the store fails */
@@ -104,11 +104,11 @@ export function storeFixtureFile(objects: FixtureStore, tenantId: string): Promi
 }
 
 /**
- * Fills a sandbox with the records of the contract's examples, with equal ids in every tenant (R-73), by replaying the
- * records' history with times in the past. One encounter waits for a live visit, one for a chart review, one is under
+ * Fills a sandbox with the records of the contract's examples, with equal ids in every tenant except for events (R-73),
+ * by replaying the records' history up to now. One encounter waits for a live visit, one for a chart review, one is under
  * review, one waits for information; four are completed: one unpaid, one paid, one with a held line and a declined
  * treatment, and one that can be reordered, because no news about its patient has come since its review.
- * @param tenantId a tenant that owns only API clients
+ * @param tenantId a new tenant, or one that a reset has emptied
  * @param file the result of {@link storeFixtureFile}
  */
 export async function replayFixtures(context: TransactionContext, tenantId: string, file: StoredFile): Promise<void> {

@@ -29,7 +29,7 @@ const KEPT_MS = 7 * 86_400_000;
 const NEWEST = 10n ** 18n - 1n;
 
 /**
- * Lists the requests of the sandbox's API clients in the last week, newest first (R-142): all audit rows, even those
+ * Lists the requests of the sandbox's API clients in the last week, newest first (R-142): their audit rows, even those
  * without a checkpoint. A client that is limited to clinics or pharmacies sees only its own requests.
  * @throws Problem sandbox_only, cursor_invalid
  */
@@ -47,7 +47,7 @@ export async function listRequests(context: Context, filter: Filter): Promise<Sc
     orderBy: { position: 'desc' },
     take: most,
   });
-  // Drop older rows before counting, so that has_more never announces rows that are not shown.
+  // Drop older rows before counting, so that has_more does not count rows that are not shown.
   const since = new Date(realNow().getTime() - KEPT_MS);
   const recent = scanned.filter(({ at }) => at >= since);
   return scannedPage(owner, extentOf(recent, most), recent.filter(isRequest).filter(matches), limit, start);

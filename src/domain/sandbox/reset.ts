@@ -10,7 +10,7 @@ import { updateRows } from '../transactions/rows.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';
 import { inTransaction, lockForReset, type TransactionContext } from '../transactions/transaction.js';
 
-/** The tables that a reset empties, in groups: a table refers only to tables of later groups, or to kept tables. */
+/** The tables that a reset empties, in groups: references lead to later groups or kept tables, except deferred ones. */
 const tableGroups = [
   [
     'sandbox_exchange',
@@ -52,7 +52,7 @@ const MAX_REMOVED = 100;
 
 /**
  * Restores fixtures and real time, after writes in progress; API clients stay (R-76). Commits the audit row `row`.
- * @throws Problem sandbox_only, sandbox_busy
+ * @throws Problem sandbox_only, sandbox_busy, dependency_unavailable
  */
 export async function resetSandbox(context: Context, row: AuditRow): Promise<void> {
   requireSandbox(context);
@@ -75,7 +75,7 @@ export async function resetSandbox(context: Context, row: AuditRow): Promise<voi
   await removeObjects(context, stale);
 }
 
-/** Creates a sandbox with the fixtures (R-73). @throws Error for a bad name or id; Problem dependency_unavailable */
+/** Creates a sandbox with fixtures (R-73). @throws Error for a bad or taken name or id; Problem dependency_unavailable */
 export function createSandbox(
   context: DomainContext,
   wanted: Omit<NewTenant, 'mode'>,
@@ -88,7 +88,7 @@ export function createSandbox(
   });
 }
 
-/** Fills a sandbox tenant in the transaction that creates it, when the tenant owns nothing but API clients. */
+/** Fills a sandbox tenant with the fixtures, in the transaction that creates it. */
 export async function fillSandbox(context: TransactionContext, tenantId: string, store: FixtureStore): Promise<void> {
   await fill(context, tenantId, await storeFixtureFile(store, tenantId));
 }
@@ -105,8 +105,8 @@ async function fill(context: TransactionContext, tenantId: string, file: StoredF
 }
 
 /**
- * Waits for the tenant's writes in progress and blocks new ones. Locks encounters and orders before other records, as
- * jobs do: the reverse order deadlocks.
+ * Waits for the tenant's writes in progress and blocks new ones. Locks encounters and orders before their parts are
+ * deleted: jobs lock in this order, too, and the reverse order could deadlock.
  */
 async function lockEverything(context: TransactionContext, tenantId: string): Promise<void> {
   const { db } = context;
@@ -116,12 +116,12 @@ async function lockEverything(context: TransactionContext, tenantId: string): Pr
   if (!locked) throw new Problem('sandbox_only');
   await db.of(tenantId).run`SELECT FROM encounter WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
   await db.of(tenantId).run`SELECT FROM "order" WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
-  // Deliveries are created while this cursor is locked, so none can appear during the reset.
+  // The job that creates deliveries locks this cursor, too, so it creates none during the reset.
   await db.of(tenantId).run`SELECT FROM webhook_cursor WHERE tenant_id = ${tenantId} FOR UPDATE`;
   await db.of(tenantId).run(lockingEndpoints(tenantId));
 }
 
-/** Deletes in batches, so that each statement stays within its timeout. */
+/** Deletes rows in batches, so that each statement stays within its timeout. */
 async function empty({ db }: TransactionContext, tables: readonly string[], tenantId: string): Promise<void> {
   const deletions = tables.map((name) => {
     const table = identifier(name);
@@ -138,7 +138,7 @@ async function empty({ db }: TransactionContext, tables: readonly string[], tena
   } while (most === BATCH);
 }
 
-/** Clears the times of the kept webhook endpoints: by the clock after the reset, they may be in the future. */
+/** Clears the attempts' times and the previous secrets of kept endpoints: their times may be in the future now. */
 async function forgetTimes({ db }: TransactionContext, tenantId: string): Promise<void> {
   const never = { failingSince: null, lastSuccessAt: null, lastFailureAt: null };
   const data = { ...never, previousSecret: null, previousSecretUntil: null };

@@ -3,7 +3,7 @@ import type { Downloader } from '../../adapters/download/downloader.js';
 import { Problem } from '../../problem.js';
 import type { DocumentMediaType } from '../documents/fileRules.js';
 
-/** The host of URLs in the contract's examples; RFC 2606 reserves its domain. */
+/** The host of the documents in the contract's examples; RFC 2606 reserves the domain `.example`. */
 export const SAMPLE_HOST = 'files.northwind.example';
 
 /** A PDF with one empty page. Scanners and viewers expect the end marker at the very end. */
@@ -44,7 +44,7 @@ export const downloadSample: Downloader = async (url, _limits, use) => {
   return { value, sizeBytes: content.length, checksum: hash('sha256', content, 'hex') };
 };
 
-/** Serves URLs of the examples' host from built-in samples, or fails with document_fetch_failed; fetches other URLs. */
+/** Serves URLs of {@link isSampleUrl} from built-in samples, or fails with document_fetch_failed; fetches others. */
 export function withSampleFiles(download: Downloader): Downloader {
   return (url, limits, use) => (isSampleUrl(url) ? downloadSample : download)(url, limits, use);
 }

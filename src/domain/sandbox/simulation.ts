@@ -23,7 +23,7 @@ const REVOCATION = 'Revoked in the sandbox.';
 
 /**
  * Simulates a provider by the transitions of real reviews, all or nothing (R-75).
- * @throws Problem sandbox_only, encounter_not_found, clinic_not_permitted, invalid_state, not_due
+ * @throws Problem sandbox_only, and those of the simulated requests
  */
 export async function simulateEncounter(
   context: CallerContext,
@@ -68,7 +68,7 @@ async function ask(context: CallerContext, encounterNo: bigint): Promise<Encount
   return requestInformation(asHolder(context, claimed), encounterNo, body);
 }
 
-/** The context of the API client that made the claim: no other client may continue it. */
+/** The context of the API client that alone may continue the claim; the caller's for the claim of a fixture. */
 function asHolder(context: CallerContext, { claimedById }: EncounterRecord): CallerContext {
   const { caller } = context;
   return { ...context, caller: { ...caller, apiClientId: claimedById ?? caller.apiClientId } };

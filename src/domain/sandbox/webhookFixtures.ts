@@ -8,7 +8,7 @@ const failedId = '01a1f9b8-cbc0-7000-8000-00000000de02';
 
 /**
  * Restores the webhook endpoint of the examples and two deliveries: one succeeded, one failed. The endpoint's API
- * client is inactive, so the endpoint receives no events and its secret is unused.
+ * client is inactive, so it receives no events and its secret is unused until another client takes it over (R-126).
  * @param events of the fixtures, about to be written
  */
 export async function restoreWebhooks(context: CallerContext, events: readonly NewEvent[]): Promise<void> {

@@ -10,7 +10,7 @@ const NOTICE_DAYS = { monthly: 5, others: 30 };
 /** Records gfe.expiring once per approved item, 30 days (with `MONTHLY` 5 days) before its end (R-53). */
 export const announceExpiringApprovals = announcement('gfe.expiring');
 
-/** Records gfe.expired once per approved item, even without an earlier gfe.expiring. */
+/** Records gfe.expired once per approved item after its end, even without an earlier gfe.expiring. */
 export const announceExpiredApprovals = announcement('gfe.expired');
 
 type Notice = 'gfe.expiring' | 'gfe.expired';

@@ -2,9 +2,9 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import { applyDeadline } from '../encounters/command.js';
 import { forEachTenantClock } from './tenantClocks.js';
 
-// Each sweep names the status in its condition: only then does PostgreSQL use the partial index for that status.
+// Each sweep repeats the condition on the status of its partial index: only then does PostgreSQL use that index.
 
-/** Returns encounters with a lapsed claim to the queue (R-44). */
+/** Returns encounters with a lapsed claim to the queue (R-44), and expires those whose deadline has passed, too. */
 export const lapseDueClaims = sweepOf(Prisma.sql`status = 'in_review'`, Prisma.sql`lease_expires_at`);
 
 /** Expires encounters whose review or information did not come in time. */

@@ -1,9 +1,9 @@
 import type { DomainContext, Services } from '../../context.js';
 import { UUID } from '../transactions/uuid.js';
 
-/** Milliseconds after which no upload can still be running, even with any difference between clocks. */
+/** Milliseconds after which no upload can still be running, even if clocks differ by hours. */
 const SAFE_AGE_MS = 24 * 60 * 60 * 1000;
-/** Number of keys that one statement looks up. */
+/** Maximum of keys that one statement looks up. */
 const BATCH = 1000;
 
 /** Matches keys of `blobPath`, and older ones that end in a file name. Other objects in the store are not ours. */

@@ -2,13 +2,13 @@ import type { DomainContext } from '../../context.js';
 import { inTransaction } from '../transactions/transaction.js';
 import { addCheckpoint, chains, latestCheckpoint, latestRemoval } from '../audit/checkpoints.js';
 
-/** Maximum of rows deleted by one statement, few enough for its timeout. */
+/** Maximum of audit rows deleted by one statement, few enough for its timeout. */
 const BATCH = 10_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Deletes audit rows older than `days`, tenant by tenant (R-88). The chain of checkpoints records the removal first, so that
- * the remaining rows can still be verified. Safe to run concurrently, and again after a failure.
+ * Deletes audit rows whose checkpoint is older than `days` days, chain by chain (R-88). The chain records the removal
+ * first, so that the remaining rows can still be verified. Safe to run concurrently, and again after a failure.
  * @param context of a role that may delete from the audit
  */
 export async function purgeAudit(context: DomainContext, days: number): Promise<number> {

@@ -47,7 +47,7 @@ export function purgeEvents(context: BackgroundContext): Promise<number> {
   return inTenants(context, purgeSome);
 }
 
-/** Calls `purgeSome` for the tenants in turn until nothing is left. @returns the number of purged rows */
+/** Calls `purgeSome` for the tenants in turn, again after a full batch. @returns the number of purged rows */
 async function inTenants(
   context: BackgroundContext,
   purgeSome: (tenantId: string) => Promise<number>,

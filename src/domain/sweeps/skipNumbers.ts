@@ -1,6 +1,6 @@
 import type { TransactionContext } from '../transactions/transaction.js';
 
-/** Numbers skipped per second since the backup: more than are ever assigned in a second. */
+/** Numbers skipped per second since the backup: more than the service assigns in a second. */
 const PER_SECOND = 1_000;
 const MIN_SKIPPED = 1_000_000;
 

@@ -14,15 +14,15 @@ interface Sweep {
   /** A table whose due rows show which tenants have work; an index by tenant and time must find them. */
   readonly table: 'encounter' | 'gfe_item' | 'order_line';
   /**
-   * SQL condition: whether a row of the table may be due at a time. It must be one upper bound of a time: with a second
-   * range, PostgreSQL would read the rows of all tenants.
+   * SQL condition: whether a row of the table may be due at a time. Its only range must be an upper bound of a time: with a
+   * second one, PostgreSQL would read the rows of all tenants.
    */
   isDue(now: Prisma.Sql): Prisma.Sql;
   /** The table whose rows are locked and processed; by default `table`. */
   readonly locked?: Sweep['table'] | 'order';
   /** SQL condition: which rows of the locked table to process; by default the due rows. */
   readonly which?: (now: Prisma.Sql, tenantId: string) => Prisma.Sql;
-  /** The column by which the longest due rows come first. */
+  /** The column by which locked rows are sorted, so that the longest due ones come first if it is a time. */
   readonly order: Prisma.Sql;
   workOff(context: TransactionContext, tenantId: string, id: string): Promise<void>;
 }
@@ -39,9 +39,9 @@ interface DueTenant {
   readonly aheadMs: bigint;
 }
 
-/** Rows in one batch, each with a savepoint: more than 64 in one transaction would slow down other transactions. */
+/** Maximum of rows in a batch. Each may have a savepoint, and more than 64 would slow down other transactions. */
 const BATCH = 50;
-/** Failing rows of a tenant after which its turns end: each costs a log line, and a parameter of every later batch. */
+/** Failing rows of a tenant after which its turns end: each costs a log line, and an id in each later query. */
 const MAX_FAILED = 1_000;
 /** Maximum of batches while a caller waits; they take seconds. */
 const BATCHES_FOR_CALLER = 10;

@@ -105,7 +105,7 @@ const fieldsIn = ([first = {}]: readonly object[]): readonly string[] => Object.
 /** The columns of rows that all have equal fields. */
 export const columnsOf = (rows: readonly object[]): string[] => fieldsIn(rows).map(columnOf);
 
-/** The columns of rows as a list in SQL, without some of their fields. */
+/** The columns of rows as a list in SQL, except those in `without`. */
 export const columnList = (rows: readonly object[], without: readonly string[] = []): Prisma.Sql =>
   identifiers(columnsOf(rows).filter((column) => !without.includes(column)));
 
@@ -127,5 +127,5 @@ export function columnOf(field: string): string {
   return column;
 }
 
-/** Cache of column names by field; the fields of the schema limit its size. */
+/** Cache of column and table names by the name in Prisma; the schema limits its size. */
 const columns = new Map<string, string>();

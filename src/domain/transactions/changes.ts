@@ -61,14 +61,14 @@ export async function flush({ db, changes }: TransactionContext): Promise<void> 
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Fields that PostgreSQL computes. */
+/** Fields that PostgreSQL computes, of the models that decisions write. */
 const generated: Partial<Record<Prisma.ModelName, readonly string[]>> = {
   Patient: ['emailKey'],
   Encounter: ['gfeNo'],
   Order: ['orderNo'],
 };
 
-/** The form of each model's rows, without the columns that the writer does not set. */
+/** The form of each model's rows, without `tenantId` and {@link generated} fields. */
 const forms = Object.fromEntries(
   Object.values(Prisma.ModelName).map((model) => {
     const computed = ['tenantId', ...(generated[model] ?? [])];

@@ -10,7 +10,7 @@ type KeyContext = Pick<Context, 'caller'> & { readonly db: Queries };
 /**
  * Takes an idempotency key in the transaction that does the work (R-67). Waits for a concurrent duplicate. A key
  * expires after 24 hours.
- * @returns whether this request must do the work: its key has no stored answer, or only an expired one
+ * @returns whether this request must do the work: its key is new, or has expired
  * @throws Problem idempotency_in_progress
  */
 export async function takeKey(

@@ -5,7 +5,7 @@ export function instantOf(text: string): Date {
   return new Date(Temporal.Instant.from(text.replace(/(\.\d{3})\d+/, '$1')).epochMilliseconds);
 }
 
-/** Reads an instant, limited to the years 1970 to 9999, whose text PostgreSQL can read. */
+/** Reads an instant, limited to 1970 through the start of 9999: PostgreSQL can read its text. */
 export function comparableInstant(text: string): Date {
   return new Date(Math.min(Math.max(instantOf(text).getTime(), 0), Date.UTC(9999, 0)));
 }
@@ -26,7 +26,7 @@ export function localDate(now: Date, timeZone: string): string {
 /** Cache of the last date in each zone: computing one takes Temporal as long as a statement takes PostgreSQL. */
 const dates = new Map<string, { readonly quarter: number; readonly date: string }>();
 
-/** Age in whole years on the present day in the zone; someone born on 29 February ages on 1 March. */
+/** Age in whole years today in the zone; someone born on February 29 ages on March 1 in other years. */
 export function ageOn(now: Date, dateOfBirth: string, timeZone: string): number {
   const today = localDate(now, timeZone);
   const years = Number(today.slice(0, 4)) - Number(dateOfBirth.slice(0, 4));

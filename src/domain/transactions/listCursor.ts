@@ -19,7 +19,7 @@ export function listPage<Row>(found: readonly Row[], limit: number, cursorOf: (r
 export const listCursor = (key: string | bigint, createdAt?: Date): string =>
   Buffer.from(createdAt ? `${createdAt.toISOString()} ${key}` : String(key)).toString('base64url');
 
-/** The key in a cursor of {@link listCursor}. @throws Problem cursor_invalid unless the key has this form */
+/** The key of this `form` in a cursor of {@link listCursor}. @throws Problem cursor_invalid for any other cursor */
 export function keyOf(cursor: string, form: RegExp): string {
   const key = Buffer.from(cursor, 'base64url').toString();
   if (form.test(key) && listCursor(key) === cursor) return key;
@@ -36,8 +36,8 @@ export function placeOf(cursor: string, form: RegExp): { readonly createdAt: Dat
 }
 
 /**
- * The rows after a cursor of a list by time, for queries of Prisma's models. The bound of the time comes first, so that
- * an index scan can start there.
+ * Prisma's condition for the rows after a cursor of a list by time. The bound of the time comes first, so that an index
+ * scan can start there.
  * @throws Problem cursor_invalid
  */
 export function olderThan(cursor: string | undefined) {
@@ -83,7 +83,7 @@ export const cursorOf = (owner: string, position: bigint | number): string =>
 /** The position in a cursor. @throws Problem cursor_invalid unless the cursor is this owner's */
 export function positionOf(cursor: string, owner: string): bigint {
   const [issuedTo, position = ''] = Buffer.from(cursor, 'base64url').toString().split(' ');
-  // Refuse more than 18 digits, which would overflow PostgreSQL's bigint.
+  // Refuse more than 18 digits, which could overflow PostgreSQL's bigint.
   if (issuedTo !== owner || !/^\d{1,18}$/.test(position)) {
     throw cursorInvalid('is not a cursor of this list');
   }

@@ -7,7 +7,7 @@ import { Problem } from '../../problem.js';
 import { takeKey } from './idempotency.js';
 import { unitOfWorkStatement, type UnitOfWork } from './unitOfWork.js';
 
-/** The context of work in a transaction. Only {@link inTransaction} creates it, so such work needs a transaction. */
+/** The context of work in a transaction. Only functions of this file create it, so such work needs a transaction. */
 export interface TransactionContext extends Omit<DomainContext, 'db'>, UnitOfWork {
   readonly db: Transaction;
 }
@@ -50,7 +50,7 @@ export function inTransaction<T>(
 
 /**
  * Runs the work of a caller's request in a transaction. Wakes the webhook deliveries if the work records events.
- * @param work receives `isFirst`: whether the request is the first with its Idempotency-Key
+ * @param work receives `isFirst`: whether the request is the first with its Idempotency-Key, or has none
  * @throws Problem idempotency_in_progress
  */
 export async function inCallerTransaction<T>(
@@ -71,10 +71,10 @@ export async function inCallerTransaction<T>(
 
 /**
  * Processes one batch of each tenant that has work, and repeats this while a batch leaves work: a tenant with many rows
- * delays the others by one batch. A tenant whose batch fails is logged and left to the next run.
+ * delays the others by one batch. A tenant whose batch PostgreSQL rejects is logged and left to the next run.
  * @param due the tenants that have work now
  * @param batch returns whether its tenant may have more work
- * @throws the error of a batch if the database is unavailable, because the batches of other tenants would fail, too
+ * @throws every other error of a batch, because other tenants could have it, too; the reason of `signal`
  */
 export async function inTurns<Tenant extends { readonly tenantId: string }>(
   { log, signal }: Pick<BackgroundContext, 'log' | 'signal'>,
@@ -136,7 +136,7 @@ export async function lockSandbox({ db }: TransactionContext, tenantId: string):
   if (!reset?.isFirst) throw new Problem('sandbox_busy');
 }
 
-/** Blocks everything that writes in this sandbox until the commit. @throws Problem sandbox_busy */
+/** Waits for the sandbox's requests that write, and blocks new ones until the commit. @throws Problem sandbox_busy */
 export async function lockForReset(context: TransactionContext, tenantId: string): Promise<void> {
   await lockSandbox(context, tenantId);
   await context.db.everyTenant.run`SELECT pg_advisory_xact_lock(${lockKey('sandbox', tenantId)})`;

@@ -8,7 +8,7 @@ import { columnList, named, recordset, withParts } from './bulkSql.js';
 export interface NewEvent {
   readonly id: string;
   readonly tenantId: string;
-  /** Null if the event belongs to a patient, whose id is `user_id` in `data`. */
+  /** Null if the event is about a patient or document (`user_id` in `data`), or about a webhook endpoint. */
   readonly clinicId: string | null;
   /** The pharmacies of an order's lines; empty if the event is not about an order. */
   readonly pharmacyIds: readonly string[];
@@ -31,7 +31,7 @@ export interface UnitOfWork {
 export const NO_TENANT = '-';
 
 /**
- * The statement that writes a transaction's events (R-71) and audit rows (R-87), with the next positions of their tenant.
+ * The statement of a transaction's changes, events (R-71) and audit rows (R-87), with the next positions of their tenant.
  * It must be the last: it locks the tenant's counters until the commit, so that positions have no gaps and follow the order
  * of commits, and a transaction that waits for a counter already has all its other locks.
  * @returns null if there is nothing to write
@@ -39,7 +39,7 @@ export const NO_TENANT = '-';
 export function unitOfWorkStatement({ events, audited, changes }: UnitOfWork): Prisma.Sql | null {
   for (const { type } of events) metrics?.events.inc({ type });
   const tenants = new Set([...events, ...audited].map(chainOf));
-  if (tenants.size > 1) throw new Error('a transaction writes for several tenants: use one for each');
+  if (tenants.size > 1) throw new Error('a transaction writes for several tenants: use a transaction for each');
   const [tenantId = ''] = tenants;
   const counters = [
     ...(events.length > 0 ? [counting('event_counter', tenantId, events.length)] : []),

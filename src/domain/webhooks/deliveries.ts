@@ -15,7 +15,7 @@ export interface Delivery extends Pick<WebhookDelivery, 'id' | 'eventId' | 'stat
   readonly attempts: Schemas['WebhookAttempt'][];
 }
 
-/** Maximum of events in one replay; more could exceed the statement timeout. */
+/** Maximum of events in the period of a replay; more could exceed the statement timeout. */
 export const MAX_REPLAYED = 10_000;
 
 /** The columns of a {@link Delivery}. */

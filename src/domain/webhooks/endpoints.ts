@@ -34,7 +34,7 @@ export interface Target extends Pick<
   readonly tenantMode: 'live' | 'sandbox';
 }
 
-/** Maximum of endpoints per API client. */
+/** An API client with this many endpoints cannot create another. */
 const MAX_ENDPOINTS = 5;
 const SECRET_BYTES = 32;
 const DELETED_AT_ONCE = 5_000;
@@ -74,7 +74,7 @@ export function checkUrl(
   throw fieldProblem('webhook_url_forbidden', '#/url', 'is not a public https URL without credentials');
 }
 
-/** Creates an endpoint, which receives events from now on. @throws Problem webhook_limit_reached */
+/** Creates an endpoint, which receives events from now on. @throws Problem webhook_limit_reached */
 export async function createEndpoint(
   context: CallerContext,
   { url, types = [], description }: Bodies['CreateWebhookEndpointRequest'],

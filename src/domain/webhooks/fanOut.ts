@@ -45,7 +45,7 @@ async function deliverSome({ db, now, newId }: TransactionContext, tenantId: str
     SELECT greatest(position, (SELECT min(from_position) FROM webhook_endpoint AS endpoint
       WHERE endpoint.tenant_id = ${tenantId} AND status = 'active')) AS position
     FROM webhook_cursor AS cursor WHERE tenant_id = ${tenantId} FOR UPDATE OF cursor SKIP LOCKED`;
-  // The cursor is locked, so another process works on this tenant.
+  // The cursor is locked: another process works on this tenant, or resets it.
   if (!cursor) return false;
   const { position: after } = cursor;
   // Use one statement: every event up to the counter's position is then visible, unless purged.

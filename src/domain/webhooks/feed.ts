@@ -23,7 +23,7 @@ export interface FeedEvent {
 type FeedReader = Pick<Context, 'db' | 'caller'>;
 
 interface Frame extends Scanned {
-  /** The position of the tenant's latest event; null if it never had one. */
+  /** The tenant's latest position, of an event or skipped (R-72); null if there is none. */
   readonly latest: bigint | null;
   /** If the request's cursor was the latest before a restore: the last position that the restore skipped (R-72). */
   readonly resumed: bigint | null;
@@ -35,7 +35,7 @@ interface Frame extends Scanned {
 /**
  * Reads the tenant's events in the order of their commits, without gaps (R-71). A client gets those
  * that it may see (R-93).
- * @throws Problem cursor_invalid if the cursor is another tenant's, or events after it have been purged
+ * @throws Problem cursor_invalid if the cursor is another tenant's, or its event was lost or later ones removed (R-72)
  */
 export async function readEvents(context: FeedReader, request: Request): Promise<ScannedPage<FeedEvent>> {
   const { tenantId } = context.caller;
@@ -73,8 +73,8 @@ async function scan(
     FROM scanned`;
 }
 
-/** Refuses a cursor unless the next position follows it: else events were purged, or the cursor was never issued. */
+/** Refuses a cursor unless the next position follows it: else events are gone, or the cursor was never issued. */
 function requireNext(after: bigint, next: bigint): void {
-  if (after + 1n < next) throw cursorInvalid('is too old: events after it are no longer kept');
+  if (after + 1n < next) throw cursorInvalid('cannot be continued: events were removed or lost since');
   if (after + 1n > next) throw cursorInvalid('is not a cursor of this list');
 }

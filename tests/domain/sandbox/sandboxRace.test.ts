@@ -12,7 +12,7 @@ import { newSandbox, reset, setClock, simulate, thingsOf } from '../../support/s
 
 const host = await startFileHost();
 afterAll(() => host.close());
-// A sandbox has an eighth of the pool; this pool is large enough that no request waits for a slot.
+// A sandbox has an eighth of the pool; with this pool, hardly a request waits for a slot.
 const environment = { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host, DATABASE_POOL_SIZE: '160' };
 const harness = await openHarness({ environment });
 const partner = await newSandbox(harness);
@@ -76,7 +76,7 @@ it('createPatient that waits for a reset uses the new clock, and creates a patie
   expect(Date.parse(second.body.createdAt)).toBeGreaterThanOrEqual(harness.clock.now.getTime() + clockOffsetMs);
 });
 
-it('uploadPatientDocument answers 401 and keeps no row of a document if a reset removes the patient during the download', async () => {
+it('uploadPatientDocument answers 401 and adds no document if a reset removes the patient during the download', async () => {
   const patientId = await newPatient(harness, partner);
   const url = host.serve('/slow.pdf', (_request, response) => {
     void reset(harness, partner).then(() => response.end(sampleFiles.pdf));

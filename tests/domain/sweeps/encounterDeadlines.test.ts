@@ -70,7 +70,7 @@ it('encounters that the sweep fails to update do not block others, are logged wi
 it.each([
   ['claimed', claimedEncounter],
   ['waiting', newEncounter],
-])('sweeps skip a %s encounter that a request has locked', async (_status, make) => {
+])('sweeps skip a %s encounter that another transaction has locked', async (_status, make) => {
   const encounter = await make(harness, partner);
   const types = await eventTypesOf(harness, encounter);
   await whileBlocked(
@@ -85,8 +85,8 @@ it.each([
   expect(await eventTypesOf(harness, encounter)).toEqual([...types, 'encounter.cancelled']);
 });
 
-describe('many due encounters', () => {
-  it('of one tenant delay those of another tenant by at most one batch', async () => {
+describe('many encounters', () => {
+  it('that are due in one tenant delay those of another tenant by at most one batch', async () => {
     const [many, few] = [await newPartner(harness), await newPartner(harness)];
     await copyEncounter(observer, (await newEncounter(harness, many)).id, 120);
     await newEncounter(harness, few);
@@ -98,7 +98,7 @@ describe('many due encounters', () => {
     expect(turns.indexOf(few)).toBeLessThan(turns.indexOf(many, turns.indexOf(many) + 1));
   });
 
-  it('are searched by indexes among thousands that are not due', async () => {
+  it('of which none is due are searched by the indexes of leases and expiry', async () => {
     const owner = await newPartner(harness);
     await copyEncounter(observer, (await newEncounter(harness, owner)).id, 3_000);
     await copyEncounter(observer, (await claimedEncounter(harness, owner)).id, 3_000);

@@ -142,7 +142,7 @@ describeOnS3('removeOrphanedObjects in the S3 store', () => {
 });
 
 const folder = temporaryFolder();
-it('the list of the S3 store reads all pages, and requests each only when it is needed', async () => {
+it('the list of the S3 store reads all pages, and requests the second only when it is needed', async () => {
   const modified = '<LastModified>2026-11-20T16:00:00.000Z</LastModified>';
   const page = (keys: string[], next = ''): string => `<ListBucketResult><IsTruncated>${next !== ''}</IsTruncated>
       ${keys.map((key) => `<Contents><Key>${key}</Key>${modified}</Contents>`).join('')}

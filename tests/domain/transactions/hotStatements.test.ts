@@ -42,7 +42,7 @@ async function statementsPerRequest(caller: Partner, target: string, json?: unkn
 const lookup = (tenantId: string): LookupContext =>
   ({ db: harness.domain.db, caller: { tenantId, allowedClinicIds: null } }) as unknown as LookupContext;
 
-it('getPatient, findPatients, getEncounter and getEncounterStatus send one SQL statement besides the audit, and two in a sandbox', async () => {
+it('getPatient, findPatients, getEncounter and getEncounterStatus send one SQL statement besides audit, BEGIN and COMMIT, and two in a sandbox', async () => {
   for (const [caller, count] of [
     [partner, 1],
     [sandbox, 2],

@@ -12,7 +12,7 @@ const json = await encounterBody(harness, partner);
 const create = (key: string): Promise<Answer> =>
   call(harness, 'POST /encounters', { token: partner.token, json, headers: { 'Idempotency-Key': key } });
 const isReplayed = ({ headers }: Answer): boolean => headers.get('Idempotent-Replayed') === 'true';
-/** The numbers of encounters, keys and events. */
+/** The numbers of encounters, keys and encounter.created events. */
 const rows = async (): Promise<number[]> => {
   const { prisma } = harness.domain.db;
   const where = { tenantId: partner.tenantId };
@@ -20,7 +20,7 @@ const rows = async (): Promise<number[]> => {
   return [await prisma.encounter.count({ where }), await prisma.idempotencyKey.count({ where }), events];
 };
 const increased = (before: readonly number[], by: number): number[] => before.map((count) => count + by);
-/** With this lock, requests wait just before they write their event, after all their other changes. */
+/** With this lock, requests wait at their last statement, which writes the event, after they have taken their key. */
 const noEvents = Prisma.sql`LOCK TABLE event IN EXCLUSIVE MODE`;
 
 describe('two simultaneous createEncounter requests with one key', () => {

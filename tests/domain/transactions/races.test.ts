@@ -284,17 +284,14 @@ it('claimEncounter after a lapsed claim succeeds for one of two racing providers
   for (const encounter of made) expect(await eventTypesOf(harness, encounter)).toEqual([started, released, started]);
 });
 
-it.each(['clients', 'encounters'])(
-  'PATCH /%s with If-Match accepts one of two changes to a version',
-  async (records) => {
-    const make = async () => {
-      const { patientId, encounter } = await newReview();
-      const path = records === 'clients' ? `/clients/${patientId}` : `/encounters/${encounter.encounter_id}`;
-      const { headers } = await call(harness, `GET ${path}`, { token });
-      return { patientId, path, tag: headers.get('ETag') };
-    };
-    const change = ({ path, tag }: Awaited<ReturnType<typeof make>>) =>
-      call(harness, `PATCH ${path}`, { token, json: { metadata: { writer: 1 } }, headers: { 'If-Match': tag ?? '' } });
-    expect(await outcomesOf(make, [change, change])).toEqual(onlyOne('version_conflict'));
-  },
-);
+it.each(['clients', 'encounters'])('PATCH /%s accepts one of two racing changes with one If-Match', async (records) => {
+  const make = async () => {
+    const { patientId, encounter } = await newReview();
+    const path = records === 'clients' ? `/clients/${patientId}` : `/encounters/${encounter.encounter_id}`;
+    const { headers } = await call(harness, `GET ${path}`, { token });
+    return { patientId, path, tag: headers.get('ETag') };
+  };
+  const change = ({ path, tag }: Awaited<ReturnType<typeof make>>) =>
+    call(harness, `PATCH ${path}`, { token, json: { metadata: { writer: 1 } }, headers: { 'If-Match': tag ?? '' } });
+  expect(await outcomesOf(make, [change, change])).toEqual(onlyOne('version_conflict'));
+});

@@ -75,7 +75,7 @@ const operations: Readonly<Record<string, Prepared>> = {
   listProducts: get(`/tenants/products?search=prod&clinicId=${clinicId}`),
 };
 
-/** The number of rows that describe the tenant's encounters and orders. */
+/** The number of rows of patients, encounters and orders; only one tenant has any. */
 async function rowsOfTenant(): Promise<number> {
   const clinical = ['client', 'encounter', 'encounter_treatment', 'gfe_item', '"order"', 'order_line'];
   const counts = clinical.map((table) => `(SELECT count(*) FROM ${table})`);

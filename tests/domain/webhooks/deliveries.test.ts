@@ -208,7 +208,7 @@ it('a database error in one tenant does not stop the webhooks of others', async 
   }
 });
 
-it('takeEndpoints takes endpoints of every tenant with due deliveries, even if one tenant has many', async () => {
+it('takeEndpoints takes an endpoint of each of two tenants with due deliveries, although one tenant has three', async () => {
   const other = await newPartner(harness);
   for (const owner of [partner, partner, partner, other]) await endpointAt(newPath(), {}, owner);
   await pay();
@@ -219,7 +219,7 @@ it('takeEndpoints takes endpoints of every tenant with due deliveries, even if o
 });
 
 describe('several processes', () => {
-  it('never serve one endpoint simultaneously, and take over the endpoint of a dead process within 30 seconds', async () => {
+  it('do not serve one endpoint simultaneously, and take it over when a lease of at most 30 seconds has ended', async () => {
     const path = newPath();
     const { id } = await endpointAt(path);
     await pay(5);

@@ -25,7 +25,7 @@ it('the sender of webhooks judges a response by its status, even with an endless
   expect(await send(stalled, { timeout: 2_000 })).toEqual({ status: 200, retryAfter: null });
 });
 
-it('the sender of webhooks reports a missing response as timeout or unreachable', async () => {
+it('the sender of webhooks reports a missing or malformed response as timeout or unreachable', async () => {
   const [closed, broken] = [await startRawServer('', false), await startRawServer('no HTTP\r\n\r\n', false)];
   closed.close();
   for (const server of [closed, broken]) {
@@ -37,7 +37,7 @@ it('the sender of webhooks reports a missing response as timeout or unreachable'
   expect(await send(silent, { timeout: 500 })).toEqual({ error: 'timeout' });
 });
 
-it('nextAttempt allows ten attempts, about 5 s to 24 h apart, and Retry-After can only delay the next one, by at most 24 h', () => {
+it('nextAttempt allows ten attempts, about 5 s to 24 h apart, and Retry-After can only lengthen the wait, to at most 24 h', () => {
   const now = new Date('2027-01-05T12:00:00.000Z');
   const seconds = (failures: number, wish: string | null, random = 0.5): number | null => {
     const next = nextAttempt(failures, now, wishOf(wish, now), random);
