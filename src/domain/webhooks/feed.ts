@@ -75,6 +75,6 @@ async function scan(
 
 /** Refuses a cursor unless the next position follows it: else events are gone, or the cursor was never issued. */
 function requireNext(after: bigint, next: bigint): void {
-  if (after + 1n < next) throw cursorInvalid('cannot be continued: events were removed or lost since');
+  if (after + 1n < next) throw cursorInvalid('cannot be continued: its event or later ones are no longer kept');
   if (after + 1n > next) throw cursorInvalid('is not a cursor of this list');
 }
