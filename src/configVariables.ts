@@ -81,7 +81,7 @@ export const variables = {
   PDF_FALLBACK_FONT: text.optional(
     'Font file for certificates with characters that DejaVu Sans lacks, such as Chinese ones; of a collection: `file#PostScript name`',
   ),
-  VALIDATE_RESPONSES: boolean.or(false, 'Check every response against the contract; always on for sandbox tenants'),
+  VALIDATE_RESPONSES: boolean.or(false, 'Check successful responses against the contract; always on for sandboxes'),
   // Node fires a timer of more than 24 days at once, so the limit is a day.
   DRAIN_TIMEOUT: integer(1, 86_400).or(75, 'Seconds for running requests after SIGTERM; an upload may take 70 seconds'),
   SHUTDOWN_DELAY: integer(0, 3_600).or(0, 'Seconds after SIGTERM to accept connections while `/readyz` fails'),

@@ -69,7 +69,7 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
     .catch((cause: unknown) => {
       if (isUnavailable(cause)) {
         const advice =
-          'Start PostgreSQL, or correct the address in DATABASE_URL, DATABASE_DIRECT_URL or DATABASE_OWNER_URL.';
+          'Start PostgreSQL, free its connections, or correct DATABASE_URL, DATABASE_DIRECT_URL or DATABASE_OWNER_URL.';
         throw new Error(`The database does not answer: ${messageOf(cause)}. ${advice}`, { cause });
       }
       // SQLSTATE 42501 means insufficient privilege.

@@ -29,7 +29,7 @@ export interface StoredObjects {
   list(folder?: string): AsyncIterable<ListedObject>;
   /** Removes the remains of unfinished uploads that were last written before the given time. @returns their number */
   removeUnfinished(before: Date): Promise<number>;
-  /** Rejects if the store is unusable. The start and readiness call it. The cause may be a {@link WrongStoreSetting}. */
+  /** Rejects if the store is unusable. The cause may be a {@link WrongStoreSetting}. */
   check(): Promise<void>;
 }
 

@@ -111,7 +111,7 @@ function validate({ endpoint, request, sent }: Exchange): void {
   request.body = sent;
 }
 
-/** Creates the step that runs an operation, after a delay that a sandbox asks for, in a slot of its tenant. */
+/** Creates the step that runs an operation: a secured one after a delay that a sandbox asks for, in its tenant's slot. */
 function slots(endpoints: readonly Endpoint[], services: Services, unread: ReturnType<typeof unreadResponses>) {
   const limiter = openTenantLimiter(services.config.databasePoolSize);
   const behave = sandboxBehavior();

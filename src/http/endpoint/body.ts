@@ -3,7 +3,7 @@ import express from 'express';
 import { levelsOf } from '../../domain/transactions/jsonLevels.js';
 import { Problem } from '../../problem.js';
 
-/** Maximum of bytes; far more than any request of the contract needs. */
+/** Maximum of bytes; far more than usual requests need. */
 const BODY_LIMIT = 256 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
 /** Maximum depth of nested arrays and objects: more than the contract needs, and safe for recursion. */

@@ -18,7 +18,7 @@ type Asked = Pick<Endpoint, 'problems' | 'permissions'>;
 
 /**
  * The behavior that a request's header asks for; undefined without the header.
- * @throws Problem validation_failed if the tenant is live, the delay too long, or the operation lacks that problem
+ * @throws Problem validation_failed if the tenant is live, the delay out of range, or the operation lacks that problem
  */
 function behaviorOf(
   { [HEADER]: given }: IncomingHttpHeaders,
