@@ -132,7 +132,7 @@ it('a listener refuses the position of another API client, wrong credentials and
   expect(await ended(start(wrong))).toEqual([
     1,
     '',
-    'The client credentials are not valid. Check client_id and client_secret.\n',
+    'The client credentials are not valid. Check client_id and client_secret; if both are right, ask the operator.\n',
   ]);
   expect(await ended(start(partner, '--forward', 'hooks'))).toMatchObject([
     2,

@@ -41,7 +41,7 @@ async function authenticate(context: PublicContext, request: Request): Promise<A
     await requestLimits.count('token-failures', context.audit.tenantId === null ? '' : counted);
     throw new OAuthProblem(
       'invalid_client',
-      'The client credentials are not valid. Check client_id and client_secret.',
+      'The client credentials are not valid. Check client_id and client_secret; if both are right, ask the operator.',
       basic,
       tried,
     );

@@ -76,7 +76,7 @@ export async function addCheckpoint(
   return count === 1;
 }
 
-/** A chain with rows that no checkpoint covers yet; `last` is the position of its last committed row. */
+/** A chain that may have rows without a checkpoint; `last` is the latest position in its counter. */
 interface Unsealed {
   readonly tenantId: string;
   readonly last: bigint;
