@@ -3,7 +3,7 @@ import { operationOf, targetOf } from './contract.js';
 import type { Answer } from './http.js';
 import type { After, Body, Provocation, Send } from './provoked.js';
 
-/** Provokes the refusals of documents in the sandbox of the cast. */
+/** Provokes the refusals of documents in the sandbox of the contract's examples. */
 export function provokedByDocuments(after: After, send: Send): Record<string, Provocation> {
   const withdraw = (): Promise<Answer> => send(operationOf('withdrawDocument'));
   const withBody =

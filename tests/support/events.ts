@@ -21,7 +21,8 @@ export async function feedPage(
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
   const { status, body } = await call(server, `GET /events?${given.toString()}`, { token });
-  if (status !== 200) throw new Error(`GET /events answered ${status} ${body?.code}, not 200`);
+  if (status !== 200)
+    throw new Error(`GET /events answered ${status} ${body?.code}, not 200: read a refusal by call()`);
   return body;
 }
 

@@ -6,7 +6,7 @@ import { asForm, login } from './tokens.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A request that the contract shows, for the sandbox of the cast. */
+/** A request that the contract shows, for the sandbox of its examples. */
 export interface ExampleRequest {
   readonly title: string;
   readonly operation: ContractOperation;

@@ -83,7 +83,7 @@ export async function addOrders(harness: Harness, { tenantId }: Owner, encounter
   ]);
 }
 
-/** Provokes `too_many_records` and `sandbox_full` in the sandbox of the cast. */
+/** Provokes `too_many_records` and `sandbox_full` in the sandbox of the contract's examples. */
 export function provokedByFullRecords(
   stage: () => { readonly harness: Harness; readonly partner: Owner },
   after: After,

@@ -19,7 +19,7 @@ export async function takeKey(db: Models, taken: TakenKey): Promise<void> {
 
 /**
  * The answer of each operation, by operationId, while another request with its key is in progress. The requests wait
- * concurrently, because each wait is long: the pool needs a connection for each, one for the twin and one to spare.
+ * concurrently, because each wait is long: the pool needs a connection for each, one for that request and one to spare.
  */
 export function behindTwins(
   { domain }: Pick<Harness, 'domain'>,

@@ -1,4 +1,4 @@
-/** Members that differ in every answer or by object store. Keys: an operation, or an operation and an example. */
+/** Members that may differ between an answer and its example. Keys: an operation, or an operation and an example. */
 export const minted: Readonly<Record<string, readonly string[]>> = {
   issueToken: ['access_token', 'refresh_token'],
   createPatient: ['user_id'],

@@ -6,7 +6,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Part {
   /** Resolves when it is ready. @throws Error with its last output if it ends before, or is not ready in time */
   start(): Promise<void>;
-  /** Sends a signal to the process. */
   signal(name: NodeJS.Signals): void;
   /** The id of the latest process. */
   pid(): number | undefined;
@@ -30,7 +29,7 @@ export const asPostgres = process.getuid?.() === 0 ? ['--reuid=postgres', '--reg
 const OUTPUT = 4_000;
 const READY_MS = 60_000;
 
-/** The kernel ends the program with this process, even if this process is killed. It inherits only PATH. */
+/** The kernel ends the program with this process, even if this process is killed. The program inherits only PATH. */
 export function part({ command, isReady, cwd, privileges = [], environment }: PartOptions): Part {
   let child: ChildProcess | undefined;
   const isRunning = (): boolean => child?.pid !== undefined && child.exitCode === null && child.signalCode === null;

@@ -24,7 +24,7 @@ export async function fulfil(harness: Harness, { token }: Caller, orderNo: strin
   return answers;
 }
 
-/** Provokes the refusals of shipments in the sandbox of the cast. */
+/** Provokes the refusals of shipments in the sandbox of the contract's examples. */
 export function provokedByShipments(
   stage: () => { readonly harness: Harness; readonly partner: Partner },
   after: After,

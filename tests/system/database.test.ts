@@ -181,7 +181,9 @@ describe('a database that fails', () => {
       await tx.of('a').run`UPDATE tenant SET name = 1 / 0 WHERE id = ${'a'}`.catch(() => undefined);
       return { result: 'done', last: null };
     });
-    expect(await failure(ignored)).toMatchObject({ message: 'the transaction was rolled back' });
+    expect(await failure(ignored)).toMatchObject({
+      message: 'the transaction was rolled back: rethrow the error of its statement',
+    });
   });
 
   it('does not end the process when it terminates an idle connection', async () => {

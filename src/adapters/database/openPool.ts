@@ -1,8 +1,8 @@
 import { Pool, type DatabaseError, type PoolConfig } from 'pg';
 
 /**
- * The only way to open a pool. The error listeners stay on idle connections, too: PostgreSQL may end a session at any
- * moment, and an `error` event without listener ends the process.
+ * The service's only way to open a pool. The error listeners stay on idle connections, too: PostgreSQL may end a session
+ * at any moment, and an `error` event without listener ends the process.
  */
 export function openPool(config: PoolConfig): Pool {
   return new Pool(config).on('error', ignore).on('connect', (client) => {

@@ -9,7 +9,7 @@ export type StatementGuard = (text: string, values: readonly unknown[], tenantId
 const MAX_REMEMBERED = 1_000;
 
 /**
- * Creates a guard. It parses a text only if it does not remember it with the same parameters as the tenant.
+ * Creates a guard. It parses an accepted text again only if the tenant's id has other places among the values.
  * @param tables the tables with rows of tenants, and the table of tenants
  */
 export function statementGuard(tables: ReadonlySet<string>): StatementGuard {

@@ -76,7 +76,7 @@ export function queriesOn(client: Client, { nameOf, guard }: Preparation, before
       // Read the text only once: `Prisma.Sql` rebuilds it at each access.
       const { text, values } = 'raw' in sql ? Prisma.sql(sql, ...own) : sql;
       if (tenantId !== null && (tenantId === '' || !values.includes(tenantId))) {
-        throw new Error(`a statement does not mention its tenant: ${text}`);
+        throw new Error(`a statement does not mention its tenant; name it, or use everyTenant: ${text}`);
       }
       if (tenantId !== null) guard(text, values, tenantId);
       before();
@@ -87,7 +87,7 @@ export function queriesOn(client: Client, { nameOf, guard }: Preparation, before
         (await send<Row>(sql, values)).rows,
       async row<Row extends object>(sql: Statement, ...values: readonly unknown[]) {
         const [row] = (await send<Row>(sql, values)).rows;
-        if (!row) throw new Error('a statement returned no row');
+        if (!row) throw new Error('a statement returned no row: use rows() if there may be none');
         return row;
       },
       run: async (sql, ...values) => (await send(sql, values)).rowCount ?? 0,
@@ -108,7 +108,7 @@ export async function runTransaction<T>(
   let hasEnded = false;
   const queries = queriesOn(connection, preparation, () => {
     // After a failure, other branches of `work` may continue; the connection may already serve another transaction.
-    if (hasEnded) throw new Error('a statement comes after the end of its transaction');
+    if (hasEnded) throw new Error('a statement comes after the end of its transaction: await it in the work');
     inOnePacket(stream);
     if (begun) return;
     begun = connection.query('BEGIN');
@@ -135,7 +135,7 @@ export async function runTransaction<T>(
     hasEnded = true;
     const [, , { command }] = await sent.catch(throwCommitFailure);
     // PostgreSQL answers ROLLBACK if an earlier statement failed and `work` ignored that.
-    if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back: rethrow the error of its statement');
     return result;
   } catch (error) {
     hasEnded = true;

@@ -73,7 +73,6 @@ function converse(address: SocketAddress, patience: number) {
   };
 }
 
-/** The length prefix of a chunk: four bytes, big-endian. */
 function lengthOf(chunk: Uint8Array): Uint8Array {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(chunk.length);
