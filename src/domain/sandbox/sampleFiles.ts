@@ -6,7 +6,7 @@ import type { DocumentMediaType } from '../documents/fileRules.js';
 /** The host of the documents in the contract's examples; RFC 2606 reserves the domain `.example`. */
 export const SAMPLE_HOST = 'files.northwind.example';
 
-/** A PDF with one empty page. Scanners and viewers expect the end marker at the very end. */
+/** A PDF with one empty page. */
 const samplePdf = Buffer.from(
   [
     '%PDF-1.4',

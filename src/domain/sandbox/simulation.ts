@@ -22,7 +22,7 @@ const QUESTION = 'Asked in the sandbox.';
 const REVOCATION = 'Revoked in the sandbox.';
 
 /**
- * Simulates a provider by the transitions of real reviews, all or nothing (R-75).
+ * Simulates a provider, a payer or the end of a deadline by the real transitions, all or nothing (R-75).
  * @throws Problem sandbox_only, and those of the simulated requests
  */
 export async function simulateEncounter(

@@ -3,7 +3,7 @@ import { recordVerification, type Verification } from '../patients/verification.
 import type { CallerContext } from '../transactions/transaction.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
 
-/** Simulates an identity verification. @throws Problem sandbox_only, patient_not_found, invalid_state */
+/** Simulates a step of an identity verification (R-122). @throws Problem sandbox_only, patient_not_found, invalid_state */
 export async function simulateVerification(
   context: CallerContext,
   id: string,
