@@ -43,9 +43,9 @@ async function findOrders({ db, caller }: ModelContext, where: Prisma.OrderWhere
 }
 
 /**
- * Lists the tenant's orders, newest first; a client that is limited to clinics or pharmacies sees only theirs. A page
- * starts at the cursor in an index: that of held lines, or of the lines of one pharmacy or status, if the
- * filter or the client's limit asks for these.
+ * Lists the tenant's orders, newest first; a client that is limited to clinics or pharmacies sees only theirs. Unless
+ * a filter leaves few orders, a page starts at the cursor in an index: that of held lines, or of the lines of one pharmacy
+ * or status, if the filter or the client's limit asks for these.
  * @throws Problem cursor_invalid
  */
 export async function listOrders(context: Context, filter: Filter): Promise<ListPage<OrderRecord>> {

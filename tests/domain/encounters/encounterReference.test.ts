@@ -38,7 +38,7 @@ it('events of an encounter without a reference have no member "reference"', asyn
   for (const [, data] of events) expect(data).not.toHaveProperty('reference');
 });
 
-it('getOrder and listOrders show the reference, and getEncounterStatus does not', async () => {
+it('getOrder and listOrders show the reference of the encounter, and getEncounterStatus does not', async () => {
   const reference = 'APPT-7';
   const { encounter_id, order_no } = await completedEncounter(harness, partner, { ...own, reference });
   expect((await getOrder(harness, partner, order_no)).body).toMatchObject({ order_no, reference });

@@ -64,7 +64,7 @@ it('getChart shows no erased patient as possible duplicate, even if the values t
   expect(idsOf(await chartOf(await claimedEncounter(harness, partner, { patientId })))).toEqual([]);
 });
 
-it('getChart shows possible duplicates to a client of another clinic, too', async () => {
+it('getChart shows possible duplicates and their denials at other clinics to a client that is limited to a clinic, too', async () => {
   const same = person('Limited');
   const [patientId, other] = [await newPatient(harness, partner, same), await newPatient(harness, partner, same)];
   const { encounter_id } = await denied(other);
