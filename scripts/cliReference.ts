@@ -1,4 +1,4 @@
-/** Writes the reference of the operator's program, production/cli.md, from the definitions of its commands. */
+/** Writes scripts/production/cli.md, the reference of the operator's program, from the definitions of its commands. */
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -15,7 +15,7 @@ const BELOW = '  awaiting_information --> completed: hidden\n  awaiting_informat
 
 /** Renders a diagram as SVG, without the import of a remote font, which the pages' policies would block. */
 export const svgOf = (diagram: string, colors: object = {}): string =>
-  // With the default spacing of 48 pixels, an arrow of the encounter's states ends behind its state, without a head.
+  // With the default of 48 pixels between layers, an arrow of the encounter's states ends behind its state, without a head.
   renderMermaidSVG(diagram.replace(CLAIM, `${HIDDEN}${CLAIM}${HIDDEN}${BELOW}${BELOW}`), {
     ...{ transparent: true, padding: 8, layerSpacing: 40, nodeSpacing: 24 },
     ...colors,

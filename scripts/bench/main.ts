@@ -1,10 +1,10 @@
 /**
  * `make bench`: measures the service's CPU time per request, relative to a plain node:http server with named statements
- * that does the same work on the same database. Both servers run in turn, and the median of their ratios counts,
+ * that does the same work on the same database. Both get requests in turn, and the median of their ratios counts,
  * because a busy or slow machine affects both alike. The service is measured likewise against Fastify with Prisma
  * (fastify/main.ts). Sends BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300).
  * Writes scripts/bench/RESULTS.md. Arguments (`make bench ARGS='"POST /clients"'`) select operations, whose figures are
- * only printed. `--check` is CI's short form: it fails if a ratio exceeds {@link TOLERANCE} times the recorded one in
+ * only printed. `--check` is the nightly short form: it fails if a ratio exceeds {@link TOLERANCE} times the recorded one in
  * each of {@link ATTEMPTS} measurements. `--profile` also writes the service's CPU profile to .data/profiles.
  */
 import { readFile, writeFile } from 'node:fs/promises';

@@ -39,7 +39,7 @@ it.each(['RateLimit', 'RateLimit-Policy'])(
   },
 );
 
-it('every success of a secured operation forbids caching, and every success of a keyed one says whether it was replayed', () => {
+it('every success of a secured operation has Cache-Control, and every success of a keyed one Idempotent-Replayed', () => {
   const isSuccess = ({ status }: { status: number }): boolean => status < 300;
   expect(namesWithout('Cache-Control', (one) => isSuccess(one) && isSecured(one.operation))).toEqual([]);
   expect(namesWithout('Idempotent-Replayed', (one) => isSuccess(one) && isKeyed(one.operation))).toEqual([]);

@@ -230,4 +230,4 @@ it('all examples of responses name the same three patients', () => {
   expect([...ids].sort()).toEqual([cast.jane, cast.noah, cast.maria].map(({ id }) => `"user_id":"${id}"`));
 });
 
-it('each example request writes one audit row before its response', () => audit.expectOneRowEach());
+it('each example request of a known client writes one audit row before its response', () => audit.expectOneRowEach());

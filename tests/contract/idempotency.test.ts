@@ -270,4 +270,5 @@ describe('an idempotency key', () => {
   });
 });
 
-it('each keyed request, even a replayed one, writes one audit row before its response', () => audit.expectOneRowEach());
+it('each keyed request of a known client, even replayed, writes one audit row before its response', () =>
+  audit.expectOneRowEach());

@@ -20,7 +20,7 @@ export async function flow({ baseUrl, clientId, clientSecret }: Target): Promise
   const patient = await createPatient({ body: example.patient('hey-api'), throwOnError: true });
   const [clinic] = clinics.data.data;
   const [product] = products.data.data;
-  if (!clinic || !product) throw new Error('no clinic or product');
+  if (!clinic || !product) throw new Error('no clinic or product as in example.ts: correct it');
   const encounter = await createEncounter({
     body: { ...example.review, clinicId: clinic.id, patientId: patient.data.user_id, treatmentIds: [product.id] },
     throwOnError: true,

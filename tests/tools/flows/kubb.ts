@@ -20,7 +20,7 @@ export async function flow({ clientId, clientSecret }: Target): Promise<string> 
   const patient = await createPatient(example.patient('kubb'));
   const [clinic] = clinics.data;
   const [product] = products.data;
-  if (!clinic || !product) throw new Error('no clinic or product');
+  if (!clinic || !product) throw new Error('no clinic or product as in example.ts: correct it');
   const ids = { clinicId: clinic.id, patientId: patient.user_id, treatmentIds: [product.id] };
   const encounter = await createEncounter({ ...example.review, ...ids });
   const stored = await getEncounter(encounter.encounter_id);

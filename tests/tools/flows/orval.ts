@@ -20,7 +20,7 @@ export async function flow({ clientId, clientSecret }: Target): Promise<string> 
   if (clinics.status !== 200 || products.status !== 200 || patient.status !== 201) throw new Error('no data');
   const [clinic] = clinics.data.data;
   const [product] = products.data.data;
-  if (!clinic || !product) throw new Error('no clinic or product');
+  if (!clinic || !product) throw new Error('no clinic or product as in example.ts: correct it');
   const ids = { clinicId: clinic.id, patientId: patient.data.user_id, treatmentIds: [product.id] };
   const encounter = await createEncounter({ ...example.review, ...ids }, options);
   if (encounter.status !== 201) throw new Error(`encounter ${encounter.status}`);

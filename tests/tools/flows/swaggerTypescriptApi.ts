@@ -12,7 +12,7 @@ export async function flow({ baseUrl, clientId, clientSecret }: Target): Promise
   const patient = await api.clients.createPatient(example.patient('swagger-typescript-api'));
   const [clinic] = clinics.data.data;
   const [product] = products.data.data;
-  if (!clinic || !product) throw new Error('no clinic or product');
+  if (!clinic || !product) throw new Error('no clinic or product as in example.ts: correct it');
   const ids = { clinicId: clinic.id, patientId: patient.data.user_id, treatmentIds: [product.id] };
   const encounter = await api.encounters.createEncounter({ ...example.review, ...ids });
   const stored = await api.encounters.getEncounter(encounter.data.encounter_id);
