@@ -3,7 +3,7 @@ import type { ExportedRow } from '../domain/audit/export.js';
 const DICOM = 'http://dicom.nema.org/resources/ontology/DCM';
 const TERMINOLOGY = 'http://terminology.hl7.org/CodeSystem';
 
-/** FHIR's codes: 0 = success, 4 = minor failure (refused), 8 = serious failure (the service's; it may have changed data). */
+/** FHIR's codes: 0 = success, 4 = minor failure (refused), 8 = serious failure (failed, or outcome unknown). */
 const outcomes: Readonly<Record<string, string>> = { success: '0', refused: '4', failed: '8', unknown: '8' };
 
 /** An audit row as an AuditEvent of FHIR R4. A position is unique only within its tenant, so the id contains both. */

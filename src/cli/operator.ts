@@ -25,8 +25,8 @@ export function databasePlace({ environment, err }: CliIo) {
 const TIMEOUT_MS = 120_000;
 
 /**
- * Runs a command on the service's database, of which the embedded one is started if necessary, and audits the command.
- * Uses the database's clock, because the operator's may be wrong.
+ * Runs a command on the configured database, starting the embedded one if necessary, and audits the command. Uses the
+ * database's clock, because the operator's may be wrong.
  * @throws Error if the database does not answer, or its schema needs a migration or another build; as {@link recorded}
  */
 export async function withDatabase<T>(
@@ -49,7 +49,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** Opens the configured database, whatever its schema: for commands that create, change or copy it, and their audit. */
+/** Runs work on the configured database without checking its schema, and closes the database. */
 export async function withAnySchema<T>(
   terminal: CliIo,
   work: (database: ServiceDatabase, log: (message: string) => void) => Promise<T>,

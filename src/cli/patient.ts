@@ -34,7 +34,7 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
         const current = error instanceof Problem ? error.extra['current_status'] : undefined;
         if (current === undefined) throw error;
         const refused = `The patient ${userId} is ${String(current)} and cannot become ${status}`;
-        throw new Error(`${refused}. Rule R-122 lists the possible changes.`, { cause: error });
+        throw new Error(`${refused}. Rule R-122 in openapi/rules.md lists the possible changes.`, { cause: error });
       });
       print(terminal, json, { userId, isVerified }, `${userId} is ${isVerified}.`);
     });

@@ -139,7 +139,7 @@ export async function importTenant(
 const removeAll = (store: ObjectStore, keys: readonly string[]) =>
   Promise.allSettled(keys.map((key) => store.remove(key)));
 
-/** Stores the documents, all or none. @returns the keys of those that were missing */
+/** Stores the documents that the store lacks, all or none. @returns their keys */
 async function putAll(store: ObjectStore, from: BackupStore, documents: readonly BackedUpObject[]): Promise<string[]> {
   const stored: string[] = [];
   const failures: unknown[] = [];

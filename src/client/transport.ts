@@ -91,9 +91,8 @@ function withToken(request: Request, token: string): Request {
 }
 
 /**
- * Whether a retry is safe and may succeed. A 429 is sent before any work is done. 502, 503, 504 and 409
- * `idempotency_in_progress` may be temporary. After a 500, a retry with the same key does only
- * work that was not done.
+ * Whether a retry is safe and may succeed. A 429 comes before any work is done. 502, 503, 504 and 409 with Retry-After
+ * may be temporary. After a 500, a retry with the same key does only work that was not done.
  */
 function mayPass(request: Request, { status, headers }: Response, isRepeatable: boolean): boolean {
   if (status === 429) return true;

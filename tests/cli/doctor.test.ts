@@ -82,7 +82,7 @@ const failures: Broken[] = [
 ];
 const warnings: Broken[] = [
   ['a misspelt variable', 'configuration', /LOGLEVEL .* LOG_LEVEL\?/, /configuration\.md/, { LOGLEVEL: 'info' }],
-  ['no limits', 'configuration', /RATE_LIMIT=off/, /configuration\.md/, { RATE_LIMIT: 'off' }],
+  ['limits that are off', 'configuration', /RATE_LIMIT=off/, /configuration\.md/, { RATE_LIMIT: 'off' }],
   [
     'a server that is down',
     'base URL',

@@ -32,7 +32,7 @@ function unknownIn(words: readonly string[]): string[] {
   return command.commands.length > 0 ? words.slice(depth, depth + 1) : unknown;
 }
 
-it('every ces command of the handbook is one of the program, with known options', () => {
+it('every ces command of the handbook is a command of the program, with known options', () => {
   const groups = program.commands.map((each) => each.name()).join('|');
   const commands = code.flatMap((line) => {
     const [, words] = /(?:^|[\s/])ces ([a-z].*)$/.exec(line) ?? new RegExp(`^((?:${groups}) .*)$`).exec(line) ?? [];

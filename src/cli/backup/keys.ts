@@ -35,7 +35,8 @@ export async function sealedKeys({ environment }: CliIo, secret: string): Promis
   }
   const file = readConfig(environment).signingKeysFile;
   const content = await readFile(file).catch(nullIfMissing);
-  if (content === null) throw new Error(`There is no ${file}. Run the command on a server, or omit --with-keys.`);
+  if (content === null)
+    throw new Error(`There is no ${file}. Set SIGNING_KEYS_FILE, run the command on a server, or omit --with-keys.`);
   const [salt, iv] = [randomBytes(16), randomBytes(12)];
   const cipher = createCipheriv(CIPHER, scryptSync(secret, salt, 32, COST), iv);
   const data = Buffer.concat([cipher.update(content), cipher.final()]);

@@ -86,7 +86,7 @@ export async function readManifest(store: BackupStore, isOfTenant = false): Prom
   throw new Error(`${store.folder} contains no ${isOfTenant ? 'export of a tenant' : 'backup'}. Correct --from.`);
 }
 
-/** Reads the manifest of the last kept backup at or before a time. @throws Error if there is none */
+/** Reads the manifest of the last kept backup at or before a time. @throws Error if there is none, or it is invalid */
 export async function readManifestOf(store: BackupStore, until: Date): Promise<Manifest> {
   const last = datesOf(await store.list()).findLast((time) => new Date(time) <= until);
   const manifest = last === undefined ? null : await findManifest(store, dated(last));
@@ -156,7 +156,9 @@ export async function verifyFiles(store: BackupStore, manifest: Manifest): Promi
     else if ((await digestOf(store.read(file))) !== sha256) wrong.push(`${file} is damaged.`);
   });
   if (wrong.length > 0)
-    throw new Error(`${store.folder} cannot be used: ${wrong.join(' ')} Use another one, or create it again.`);
+    throw new Error(
+      `${store.folder} cannot be used: ${wrong.join(' ')} Use another folder, or create the backup or export again.`,
+    );
 }
 
 /** @throws Error naming the objects that a backup or an export lacks */

@@ -7,7 +7,7 @@ import { CHECK_TIMEOUT_MS, checkOf, failure, ok, type Check } from './check.js';
 const HANDBOOK = 'scripts/production/database.md';
 const IDENTITY = `SELECT concat_ws('/', oid, extract(epoch FROM pg_postmaster_start_time())) AS id FROM pg_database WHERE datname = current_database()`;
 
-/** The checks that pooler and owner URL, if set, lead to the database that answers at `url`. */
+/** The checks of the pooler and the owner's URL, if set; both must lead to the database that answers at `url`. */
 export function addressChecks(
   { databaseDirectUrl, databaseOwnerUrl }: Config,
   { url, requests, ownerUrl }: ServiceDatabase,

@@ -22,7 +22,7 @@ const REQUEST_TIMEOUT_MS = 0.8 * CHECK_TIMEOUT_MS;
 /** A harmless file that every scanner reports (EICAR). Split, so that scanners do not report this source. */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
-/** All checks except those of configuration, database and disk. @param hasDisk whether DATA_DIR can be used */
+/** All checks except those of configuration, database and disk. @param hasDisk whether that of the disk passed */
 export function serviceChecks(config: Config, hasDisk: boolean): Check[] {
   return [
     ...(hasDisk || !config.createSigningKeys ? [signingKeys(config)] : []),

@@ -46,9 +46,9 @@ const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
 
 /**
- * Follows the event feed and sends each event to a receiver, in the order of the feed and in the form of the service's
- * webhooks (Standard Webhooks 1.0). Repeats an event until the receiver answers 2xx. Stores the position after each
- * event, so that a restart loses nothing and repeats at most one event.
+ * Follows the event feed and sends each event, or those of `types`, to a receiver, in the order of the feed and in the
+ * form of the service's webhooks (Standard Webhooks 1.0). Repeats an event until the receiver answers 2xx. Stores the
+ * position after each event, so that a restart loses nothing and repeats at most one event.
  * @throws UsageError; ApiError if the service refuses; errors of the connection and of the state file
  */
 export async function listen(options: ListenOptions): Promise<void> {
