@@ -7,7 +7,17 @@ import {
   type Schema,
 } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
-import { encounterBody, newDocument, newEncounter, newPartner, shipTo, type Partner } from '../support/factories.js';
+import { permissions } from '../../src/domain/access/permissions.js';
+import {
+  encounterBody,
+  newClient,
+  newClinic,
+  newDocument,
+  newEncounter,
+  newPartner,
+  shipTo,
+  type Partner,
+} from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { pay } from '../support/orders.js';
@@ -65,6 +75,9 @@ const namedBy: Readonly<Record<string, keyof typeof unknown | null>> = {
   operationId: null,
 };
 
+const ofClinic = ['clinicId', 'encounter_id', 'openEncounterId', 'gfe_no', 'order_no', 'payment_id'] as const;
+const ofPatient = ['patientId', 'email', 'documentIds', 'documentId', 'spareDocumentId'] as const;
+
 const item = { categoryId: uuid, subcategoryId: uuid };
 const withEncounter = ({ encounter, documentIds }: Records): Values => ({ ...encounter, documentIds });
 /** Inputs that an operation needs apart from its path, made from the caller's own records. */
@@ -108,6 +121,11 @@ const harness = await openHarness();
 const partner = await newPartner(harness, 'sandbox');
 const own = await newRecords(partner);
 const foreign = await newRecords(await newPartner(harness, 'sandbox'));
+// Clients of the same tenant as `partner`, limited to clinics at which the patient has no encounter, and has one.
+const [otherClinic, treatingClinic] = [await newClinic(harness, partner), await newClinic(harness, partner)];
+const other = await newClient(harness, partner.tenantId, permissions, [otherClinic]);
+const treating = await newClient(harness, partner.tenantId, permissions, [treatingClinic]);
+await newEncounter(harness, partner, { ...own.encounter, clinicId: treatingClinic });
 await addCheckpoints(harness.domain);
 
 async function newRecords(owner: Partner) {
@@ -161,7 +179,7 @@ function namingInputs(operation: ContractOperation): string[] {
   return inputs.filter(([name, schema]) => naming(schema) || /(_id|_no|[a-z]Ids?)$/.test(name)).map(([name]) => name);
 }
 
-function ask(operation: ContractOperation, input: string, value: unknown): Promise<Answer> {
+function ask(operation: ContractOperation, input: string, value: unknown, { token }: Partner): Promise<Answer> {
   const [inUrl, inBody]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}];
   const { parameters, operationId } = operation;
   // Use the caller's records in the path, and no query; targetOf adds examples such as the type of a document.
@@ -174,7 +192,7 @@ function ask(operation: ContractOperation, input: string, value: unknown): Promi
     (parameters.some((parameter) => parameter.name === name) ? inUrl : inBody)[name] = given;
   }
   return call(harness, targetOf(operation, inUrl), {
-    token: partner.token,
+    token,
     // All requests share one id, so that answers can be compared byte for byte.
     headers: { ...requiredHeaders(operation), 'X-Request-Id': uuid },
     ...(bodySchema(operation) ? { json: inBody } : {}),
@@ -196,9 +214,9 @@ const cases = securedOperations.flatMap((operation) =>
 );
 type Case = (typeof cases)[number];
 
-/** The answer of the case about these records. */
-const answerTo = ({ operation, input, record }: Case, records: typeof unknown): Promise<Answer> =>
-  ask(operation, input, records[record]);
+/** The answer of the case about these records to a caller. */
+const answerTo = ({ operation, input, record }: Case, records: typeof unknown, caller = partner): Promise<Answer> =>
+  ask(operation, input, records[record], caller);
 
 const titleOf = ({ operation, input }: Case): string => `${operation.operationId} by ${input}`;
 
@@ -223,6 +241,24 @@ it('every operation answers differently for a record of the caller than for an u
     expect(ofOwn.status < 500).toBe(true);
     expect([ofOwn.status, ofOwn.text]).not.toEqual([ofUnknown.status, ofUnknown.text]);
   }));
+
+it.each([
+  ['other clinics, about a clinic, encounter, order, patient or document', other, [...ofClinic, ...ofPatient]],
+  ['a clinic that treats the patient, about another clinic and its encounters and orders', treating, ofClinic],
+] as const)(
+  'every operation answers a client that is limited to %s by clinic_not_permitted or as about an unknown one',
+  (_title, caller, kinds: readonly Case['record'][]) =>
+    everyCase(
+      // The cursor of the audit counts entries of other clients, which it does not show.
+      cases.filter(({ operation, record }) => kinds.includes(record) && operation.operationId !== 'listAuditEvents'),
+      titleOf,
+      async (probed) => {
+        const answer = await answerTo(probed, own, caller);
+        if (answer.body?.code === 'clinic_not_permitted') return expect(answer.status).toBe(403);
+        return expect(everything(answer)).toEqual(everything(await answerTo(probed, unknown, caller)));
+      },
+    ),
+);
 
 it('getEncounterStatus with two identifiers does not reveal that another tenant has the encounter', async () => {
   const { token } = partner;
