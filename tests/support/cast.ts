@@ -129,7 +129,7 @@ async function copyCast({ domain: { db } }: Harness): Promise<void> {
     AS $$ BEGIN ${restore.join('\n')} END $$`);
 }
 
-/** Puts cases that only read first: they can share a reset, which costs more than most requests. */
+/** Moves the cases that only read to the front: they can share a reset, which costs more than most requests. */
 export function readsFirst<T>(cases: readonly T[], onlyReads: (one: T) => boolean): T[] {
   return [...cases.filter(onlyReads), ...cases.filter((value) => !onlyReads(value))];
 }
