@@ -9,7 +9,7 @@ export async function everyCase<T>(
   check: (one: T) => unknown,
   atOnce = 1,
 ): Promise<void> {
-  // Like `it.each`: an empty list would pass without checking anything.
+  // Fail like `it.each`, because an empty list would pass without checking anything.
   if (cases.length === 0) throw new Error('everyCase got an empty list, and would check nothing: correct the list');
   const faults = new Map<number, string>();
   const waiting = cases.entries();

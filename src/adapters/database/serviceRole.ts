@@ -5,7 +5,7 @@ import { withClient } from './withClient.js';
 
 /** Number of the advisory lock for granting rights; fixed, and unused elsewhere. */
 const LOCK = 0x63_65_73_03;
-/** Tables to which the service may only append. */
+/** Tables that the service may only read and append to. */
 const AUDIT_TABLES = '^audit_(event|seal)';
 
 /**

@@ -60,7 +60,7 @@ export function startJobs({ db, jobs, log, pause = 5_000 }: JobOptions) {
   };
   const ended = repeat();
   return {
-    /** Starts no more jobs, and waits up to `limit` milliseconds for running ones. Interrupted ones run again elsewhere. */
+    /** Starts no more jobs, and waits up to `limit` milliseconds for running ones. Interrupted ones run again later. */
     async stop(limit: number): Promise<void> {
       halt.abort();
       if (!(await endsWithin(limit, ended)))
@@ -97,7 +97,7 @@ async function renew({ everyTenant }: Queries, names: readonly string[]): Promis
     UPDATE job_run SET due_at = now() + make_interval(secs => ${LEASE}) WHERE name = ANY (${names}) AND ended_at IS NULL`;
 }
 
-/** Claims the due jobs that do not run here. If no job is due, the statement only reads. */
+/** Claims the due jobs that do not run here. If none is due or obsolete, the statement only reads. */
 async function claim(
   { everyTenant }: Queries,
   jobs: readonly ScheduledJob[],

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** The metrics of this process. Label values come from short known lists: never ids, never data. */
+/** The metrics of this process. Label values come from short known lists: never ids of records, never data. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Gauges of prom-client that are left out: their names end like counters, which Prometheus' naming rules forbid. */

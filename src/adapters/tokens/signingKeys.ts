@@ -142,7 +142,7 @@ async function writeKeys(file: string, keys: readonly [StoredKey, ...StoredKey[]
   }
 }
 
-/** A text that changes with the file; null if missing. Synchronous, because it runs for every token: the thread pool costs more. */
+/** A text that changes with the file; null if missing. Synchronous, because it runs at each use of the keys: the thread pool costs more. */
 function modifiedAt(file: string): string | null {
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stats ? `${stats.mtimeNs}-${stats.ino}` : null;
