@@ -52,7 +52,7 @@ export async function startMeasured(
 async function addressOf(child: ChildProcess): Promise<string> {
   let printed = '';
   return new Promise((resolve, reject) => {
-    child.once('exit', () => reject(new Error(`A server ended: ${printed}`)));
+    child.once('exit', () => reject(new Error(`${child.spawnargs.at(-1)} ended before it served: ${printed}`)));
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
         if (printed.length < 10_000) printed += text;
@@ -87,7 +87,7 @@ export async function send(url: string, operation: BenchOperation, sample: Sampl
       res.setEncoding('utf8').on('data', (part: string) => (received += part));
       res.on('end', () => {
         if (res.statusCode && res.statusCode < 300) resolve(received);
-        else reject(new Error(`${operation.name}: ${res.statusCode} ${received}`));
+        else reject(new Error(`${operation.name} of operations.ts: ${res.statusCode} ${received}`));
       });
     });
     sent.on('error', reject).end(text);

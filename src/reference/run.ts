@@ -45,7 +45,7 @@ export async function openSample(section: string): Promise<void> {
   await attempt(async () => {
     samples ??= await loadSamples();
     const sample = samples[section];
-    if (!sample) throw new Error('This operation has no sample.');
+    if (!sample) throw new Error('This operation has no sample: reload the page.');
     const credentials = kept();
     session ??= credentials ? sessionOf(credentials) : undefined;
     isPublic = sample.isPublic;

@@ -73,7 +73,7 @@ export const details = (summary: ComponentChildren, more: ComponentChildren, onT
 /** A status, with a color that tells whether it is open, good or bad. */
 export const badge = (status: string) => <span class={`badge ${status}`}>{status}</span>;
 
-/** Milliseconds that the sandbox's time is ahead of this computer's. */
+/** Milliseconds that the sandbox's time is ahead of real time. */
 export const sandbox = { aheadMs: 0 };
 
 /** A time, shown by its distance from now; the exact time appears on hover. @param isReal whether `at` is real time, not the sandbox's */

@@ -1,7 +1,7 @@
 /** The element of the page with this id. @throws Error if there is none */
 export function part(id: string): HTMLElement {
   const found = document.getElementById(id);
-  if (!found) throw new Error(`The page has no #${id}.`);
+  if (!found) throw new Error(`The page has no #${id}: add it.`);
   return found;
 }
 

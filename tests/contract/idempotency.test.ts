@@ -222,7 +222,7 @@ describe('an idempotency key', () => {
       where: { tenantId, clientId },
       data: { allowedClinicIds: [await newClinic(harness, partner)] },
     });
-    // Until then, servers may use the cached state of the client.
+    // For up to 30 seconds, servers may use the cached state of the client.
     harness.clock.advance(60);
     expectProblem(await send(asked, key, client), 403, 'insufficient_permission');
   });

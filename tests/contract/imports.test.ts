@@ -53,7 +53,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   client: ['generated/client/contract.d.ts', 'generated/client/values.ts'],
   // A partner's page, made of the public API.
   workbench: ['client', 'generated/client/contract.d.ts'],
-  // The script of the rendered reference.
+  // The scripts of the rendered reference.
   reference: ['workbench', 'client'],
 };
 
@@ -120,7 +120,7 @@ function isTypeOnly(clause: ts.ImportClause | undefined): boolean {
 
 function importOf(tree: ts.SourceFile, specifier: ts.Node | undefined, typeOnly: boolean): Import {
   if (!specifier || !ts.isStringLiteral(specifier))
-    throw new Error(`${tree.fileName} has an import that is not a string literal`);
+    throw new Error(`${tree.fileName} has an import that is not a string literal: name the module itself`);
   const { text } = specifier;
   if (!text.startsWith('.')) return { target: /^(@[^/]+\/)?[^/]+/.exec(text)?.[0] ?? text, typeOnly };
   const { resolvedModule } = ts.resolveModuleName(
@@ -129,7 +129,7 @@ function importOf(tree: ts.SourceFile, specifier: ts.Node | undefined, typeOnly:
     { moduleResolution: ts.ModuleResolutionKind.NodeNext },
     ts.sys,
   );
-  if (!resolvedModule) throw new Error(`${tree.fileName} imports ${text}, which does not exist`);
+  if (!resolvedModule) throw new Error(`${tree.fileName} imports ${text}: correct the path`);
   return { target: relative(root, resolvedModule.resolvedFileName), typeOnly };
 }
 

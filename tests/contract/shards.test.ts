@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { database, dropDatabases, rowsOf } from '../support/migrations.js';
 import { createTestDatabase } from '../support/postgres.js';
 
-/** Tables without a tenant in their keys: the record of migrations, the jobs, the states, the keys, and the tenants themselves. */
+/** Tables without a tenant in their keys: the record of migrations, jobs, the states of countries, signing keys, and the tenants. */
 const others = ['_prisma_migrations', 'job_run', 'ref_state', 'signing_key', 'tenant'];
 
 afterAll(dropDatabases);

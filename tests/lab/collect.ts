@@ -53,7 +53,7 @@ async function arrivals(
   const endpoints = await read(world, reader, 'endpoints', '/webhook-endpoints');
   const id = endpoints.data.find(({ url }: Json) => url.endsWith(path))?.id;
   for (const end = Date.now() + ARRIVAL_MS; !isComplete() && Date.now() < end; await delay(300)) {
-    // The next attempt of the service would be minutes later.
+    // The next attempt of the service may be minutes later.
     for (const status of ['waiting', 'failed']) {
       const late = await read(
         world,

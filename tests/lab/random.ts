@@ -13,7 +13,7 @@ export interface Random {
 /** A separate generator for each name, so that removing a client does not change the choices of the others. */
 export function randomOf(seed: number, name = ''): Random {
   let state = Buffer.from(name).reduce((sum, byte) => Math.imul(sum ^ byte, 0x01000193), seed ^ 0x811c9dc5);
-  // mulberry32
+  // The generator mulberry32.
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);

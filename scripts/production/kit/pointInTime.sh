@@ -1,6 +1,6 @@
 #!/bin/sh
 # pointInTime.sh '2026-11-28 16:00:00+00': a drill, as the user postgres. Restores the stanza ces to this time (without one, to the
-# end of the archive) in a separate folder, starts PostgreSQL there without network, and compares the audit with the rows.
+# end of the archive) in a separate folder, starts PostgreSQL there without network, and compares live patients with the audit.
 set -eu
 work=$(mktemp -d)
 pg_ctl() { "/usr/lib/postgresql/$(cat "$work/data/PG_VERSION")/bin/pg_ctl" -D "$work/data" "$@"; }
