@@ -17,8 +17,7 @@ export async function flow({ clientId, clientSecret }: Target): Promise<string> 
   const clinics = await listClinics({ search: example.clinic, isActive: true }, options);
   const products = await listProducts({ search: example.treatment }, options);
   const patient = await createPatient(example.patient('orval'), options);
-  if (clinics.status !== 200 || products.status !== 200 || patient.status !== 201)
-    throw new Error('a call was refused');
+  if (clinics.status !== 200 || products.status !== 200 || patient.status !== 201) throw new Error('call refused');
   const [clinic] = clinics.data.data;
   const [product] = products.data.data;
   if (!clinic || !product) throw new Error('no clinic or product as in example.ts: correct it');
