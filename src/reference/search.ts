@@ -22,7 +22,7 @@ const [results, count] = [part('search-results'), part('search-count')];
 const words = (text: string): string => ` ${(text.toLowerCase().match(/[a-z\d]+/g) ?? []).join(' ')} `;
 const index = SECTIONS.map((section) => ({ section, title: words(section[0]), text: words(section.join(' ')) }));
 
-/** The sections in which each word of the query begins a word; sections with such words in their title come first. */
+/** The sections in which each word of the query begins a word, the best first; words in a title count most. */
 function find(query: string): Section[] {
   const phrase = words(query).trimEnd();
   const wanted = phrase

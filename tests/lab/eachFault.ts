@@ -16,7 +16,7 @@ export const titles = ['fault', 'requests', '503', 'no response', 'slowest', 'lo
 
 /** Milliseconds of load before and after a fault. */
 const CALM_MS = 3_000;
-/** Milliseconds after a fault within which a request must succeed again. */
+/** Milliseconds after a fault within which a request must be answered again ({@link isAnswer}). */
 const HEALED_MS = 10_000;
 /** The share of 503 that a busy machine may have without a fault. */
 const BUSY = 0.05;
@@ -52,7 +52,7 @@ export async function suffer(world: World, fault: Fault, lastsMs: number): Promi
   const mayBeUnavailable = callersSee !== 'nothing' || isBare;
   const mayBeCut = callersSee === '503 or no response' || isBare;
   const wrong = [
-    ...(healedAfter > HEALED_MS ? ['no request succeeded afterwards'] : []),
+    ...(healedAfter > HEALED_MS ? ['no request was answered afterwards'] : []),
     ...(mayBeCut || cut.length === 0 ? [] : [`${cut.length} requests had no response of the service`]),
     ...(mayBeUnavailable || unavailable.length <= BUSY * seen.length ? [] : [`${unavailable.length} requests got 503`]),
     // Ignore haproxy's own 503 while no server is ready: it has neither JSON nor Retry-After.

@@ -16,7 +16,7 @@ export interface Turn {
   readonly hookUrl: string;
   /** The position of this client in the feed. */
   readonly cursor: string | undefined;
-  /** Sends a plan and resolves with the body of a success. */
+  /** Sends a plan and resolves with the body of a success; with undefined otherwise. */
   send(plan: Plan): Promise<Json>;
 }
 
