@@ -26,8 +26,9 @@ export async function noteErasure(file: string, erasure?: Erasure): Promise<void
 
 /** Reads the journal. @throws Error naming the first line that is not an erasure; errors of {@link readText} */
 export async function readErasures(file: string): Promise<Erasure[]> {
-  const lines = (await readText(file)).split('\n').filter(Boolean);
-  return lines.map((line, index) => {
+  const lines = (await readText(file)).split('\n');
+  return lines.flatMap((line, index) => {
+    if (line === '') return [];
     const erasure = parsed(line);
     if (!erasure)
       throw new Error(

@@ -122,7 +122,9 @@ describe('client list', () => {
     for (const { stdout } of [asJson, asText]) {
       expect(stdout).toContain(clientId);
       expect(stdout).not.toContain(clientSecret);
-      expect(stdout).not.toContain(hashClientSecret(clientSecret).toString());
+      const hash = Buffer.from(hashClientSecret(clientSecret));
+      expect(stdout).not.toContain(hash.toString('hex'));
+      expect(stdout).not.toContain(hash.toString('base64'));
     }
     const hint = clientSecret.slice(-4);
     expect(asText.stdout).toContain(`…${hint}`);

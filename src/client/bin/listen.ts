@@ -99,10 +99,12 @@ async function readState({ state: file, baseUrl, clientId, secret }: ListenOptio
 
 function parsed(text: string, file: string): State {
   try {
-    return JSON.parse(text) as State;
+    const state = JSON.parse(text) as Partial<State> | null;
+    if (typeof state?.client === 'string' && typeof state.secret === 'string') return state as State;
   } catch {
-    throw new UsageError(`${file} is damaged. Delete it to begin with the oldest event.`);
+    // Not JSON: damaged, too.
   }
+  throw new UsageError(`${file} is damaged. Delete it to begin with the oldest event.`);
 }
 
 /** Replaces the file atomically: after a crash, it has either the old or the new state. */

@@ -76,7 +76,7 @@ const participles: Readonly<Record<EncounterEvent, string>> = {
 
 /** For some refused events, a sentence about the step that makes them possible; otherwise empty. */
 function remedyOf(from: EncounterState, event: EncounterEvent): string {
-  const isOfQueue = ['claim', 'reschedule', 'revise'].includes(event);
+  const isOfQueue = ['claim', 'reschedule', 'revise', 'expire'].includes(event);
   const isOfReview = ['approve', 'ask'].includes(event);
   if (from === 'pending_review' && isOfReview) return ' Claim it first.';
   if (from === 'in_review' && isOfQueue) return ' Wait until the claim ends.';

@@ -156,8 +156,8 @@ function requireTransition({ lines }: OrderRecord, changed: readonly OrderLine[]
   const [first] = refused;
   if (!first) return;
   const errors = refused.map((line): FieldError => {
-    const next = fulfilmentTransitions[line.status].join(' or ') || 'nothing else';
-    const detail = `is ${line.status}: it can become ${next}, not ${status}`;
+    const next = fulfilmentTransitions[line.status].join(' or ');
+    const detail = `is ${line.status}${next ? `: it can become ${next}, not ${status}` : ', which is final'}`;
     return { pointer: `#/lines/${lines.indexOf(line)}`, code: 'invalid_state', detail };
   });
   throw new Problem('invalid_state', undefined, { errors, extra: { current_status: first.status } });

@@ -56,14 +56,14 @@ export async function importProviders(
 async function listProviders({ db }: DomainContext, tenantId: string): Promise<ProviderEntry[]> {
   const providers = await db.prisma.provider.findMany({
     where: { tenantId },
-    include: { licenses: { where: { tenantId }, orderBy: [{ state: 'asc' }, { number: 'asc' }] } },
+    include: { licenses: { where: { tenantId } } },
     orderBy: { reviewerRef: 'asc' },
   });
   return providers.map(({ reviewerRef, name, npi, credential, deaNumber, isActive, licenses }) => {
     const own = licenses.map(({ state, number, expiresOn, asynchronousAllowed }) => {
       return { state, number, expiresOn: expiresOn.toISOString().slice(0, 10), asynchronousAllowed };
     });
-    return { reviewerRef, name, npi, credential, deaNumber, isActive, licenses: own };
+    return inOrder({ reviewerRef, name, npi, credential, deaNumber, isActive, licenses: own });
   });
 }
 
@@ -93,7 +93,7 @@ function isDeaNumber(deaNumber: string): boolean {
   return sum % 10 === digits[6];
 }
 
-/** A provider with its licenses in the order of {@link listProviders}. */
+/** A provider with its licenses in a fixed order, which does not depend on the database's locale. */
 const inOrder = ({ licenses, ...provider }: ProviderEntry): ProviderEntry => ({
   ...provider,
   licenses: licenses.toSorted((one, other) => (licenseKey(one) < licenseKey(other) ? -1 : 1)),
