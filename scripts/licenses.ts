@@ -33,12 +33,8 @@ const allowed = [
 
 /** Licenses that a person accepted for one version: package-lock.json lacks them, or they are not on the list. */
 const reviewed: Readonly<Record<string, string>> = {
-  '@visx/vendor@4.0.0-alpha.0': 'MIT AND ISC',
   'dejavu-fonts-ttf@2.37.3': 'Bitstream-Vera',
-  // A part of Prisma's tools, which are an optional peer of its client: unchanged, never loaded, not in the image.
-  'elkjs@0.11.1': 'EPL-2.0',
   'png-js@2.0.0': 'MIT',
-  'seq-queue@0.0.5': 'MIT',
 };
 
 /** The locked packages, by path, without those for development alone. */

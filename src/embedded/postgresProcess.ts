@@ -31,7 +31,8 @@ export async function startPostgres(
   const { size } = await log.stat();
   const options = { cwd: '/', detached: true, env: environment() };
   const child = spawn(program, args, { ...options, stdio: ['ignore', log.fd, log.fd] });
-  child.once('error', () => {});
+  let failure = '';
+  child.once('error', ({ message }) => (failure = message));
   child.unref();
   await log.close();
   while (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
@@ -42,7 +43,7 @@ export async function startPostgres(
   const output = (await readFile(cluster.logFile)).subarray(size).toString('utf8');
   if (/lock file "postmaster.pid"|pre-existing shared memory/.test(output)) return undefined;
   if (output.includes('could not bind')) return startPostgres(cluster, settings);
-  const reason = output.trim().split('\n').slice(-5).join(' | ');
+  const reason = output.trim().split('\n').slice(-5).join(' | ') || failure;
   throw new Error(`PostgreSQL did not start: ${reason}. Correct that (see ${cluster.logFile}), or set DATABASE_URL.`);
 }
 

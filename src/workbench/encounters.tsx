@@ -22,9 +22,13 @@ export async function encounters(session: Session) {
 }
 
 const names = new Map<string, Promise<string>>();
-/** Reads a name once. @returns the id if the name cannot be read */
+/** Reads a name, once if that succeeds. @returns the id if the name cannot be read */
 function named(id: string, read: () => Promise<string>): Promise<string> {
-  const name = names.get(id) ?? read().catch(() => id);
+  const unread = (): string => {
+    names.delete(id);
+    return id;
+  };
+  const name = names.get(id) ?? read().catch(unread);
   names.set(id, name);
   return name;
 }

@@ -2,7 +2,7 @@
 # The operator's scheduled tasks: `daily` (backup, verify, purge) and `drill` for the timers and CronJobs of this folder.
 # BACKUP_TO is the folder of the backups; DRILL_OWNER_URL is a database for drills, whose name ends in "_drill", for its owner.
 set -eu
-case $1 in
+case ${1-} in
   backup) exec ces backup create --to "$BACKUP_TO" --with-keys --keep "${BACKUP_KEEP:-7d,4w,6m}" ;;
   verify) exec ces backup verify --from "$BACKUP_TO" ;;
   purge) exec ces audit purge ;;
@@ -21,5 +21,5 @@ case $1 in
     unset DATABASE_DIRECT_URL DATABASE_OWNER_URL
     DATABASE_URL=$DRILL_OWNER_URL DATA_DIR=$work OBJECT_STORE=file ces restore --from "$BACKUP_TO"
     ;;
-  *) echo "There is no task $1: name daily, drill, backup, verify or purge." >&2; exit 2 ;;
+  *) echo "Name a task: daily, drill, backup, verify or purge." >&2; exit 2 ;;
 esac
