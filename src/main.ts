@@ -27,7 +27,7 @@ const program = new Command('clinical-encounter-service')
     const service = await start(config, log, options);
     service.announce();
     const code = await stop;
-    await service.stop().catch(refuse('stop'));
+    await service.stop().catch(refuse('stop cleanly'));
     process.exit(code);
   });
 

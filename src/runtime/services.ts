@@ -49,8 +49,9 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
       'SIGNING_KEYS_FILE is damaged or unreadable; the service keeps the keys that it read before',
     );
   }).catch((cause: unknown) => {
-    const remedy = '. Correct the path, or create the file with "scripts/ces keys rotate".';
-    const advice = errorCode(cause) === 'ENOENT' ? remedy : '';
+    const remedy = '. Correct the path or the permissions, or create the file with "scripts/ces keys rotate".';
+    // An error of the system has a code; an error of the content has its own remedy.
+    const advice = errorCode(cause) === undefined ? '' : remedy;
     throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reasonOf(cause)}${advice}`, { cause });
   });
   const { dataDir, objectStore: store } = config;

@@ -167,7 +167,7 @@ describe('a job', () => {
   it.each([
     ['its interval', 60, 60],
     ['five minutes, if its interval is longer', 24 * HOUR, 300],
-  ])('that fails runs again after %s, and shows no text of its error', async (_when, interval, retry) => {
+  ])('that fails runs again after %s, and logs and stores no text of its error', async (_when, interval, retry) => {
     const name = `fragile-${interval}`;
     let runs = 0;
     const run = async (): Promise<void> => {

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/folder.js';
 const folder = temporaryFolder();
 const pathOf = (file: string): string => fileURLToPath(new URL(file, packageRoot));
 
-/** Test files by name. `stuck` waits forever for a process, which outlives the file's own process. */
+/** Test files by name. `stuck` waits for a process that would outlive it if the runner did not end it. */
 const files = {
   stuck: `
     import { spawn } from 'node:child_process';

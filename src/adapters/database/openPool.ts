@@ -27,7 +27,7 @@ const READ_ONLY = '25006';
  * that were copied to it. The connection is therefore broken, so that the caller gets an error instead.
  */
 const commitWarnings: ReadonlyMap<string, string> = new Map([
-  ['SyncRepWaitForLSN', 'no standby has the commit'],
+  ['SyncRepWaitForLSN', 'no standby has confirmed the commit'],
   ['FinishRemoteTransactionCommit', 'a worker refused the commit'],
 ]);
 

@@ -60,7 +60,7 @@ function assertNestedTenants(model: string, args: unknown, relations: Relations)
     if (type === undefined || !nested) continue;
     const isForeign = !tenantOwned.has(model) && tenantOwned.has(type);
     if (isForeign && !whereNamesTenant(membersOf(nested)['where'])) {
-      throw new Error(`${model}.${name} names no tenantId`);
+      throw new Error(`${model}.${name} names no tenantId: add it to its where`);
     }
     assertNestedTenants(type, nested, relations);
   }

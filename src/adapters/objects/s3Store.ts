@@ -186,7 +186,9 @@ function unavailable(error: unknown): never {
   const reason = typeof code === 'string' ? code : messageOf(error);
   const cause =
     wrong === undefined
-      ? new Error(`The object store at S3_ENDPOINT, or the folder spool in DATA_DIR, failed: ${reason}`)
+      ? new Error(
+          `Check the object store at S3_ENDPOINT and the folder spool in DATA_DIR, one of which failed: ${reason}`,
+        )
       : new WrongStoreSetting(`${wrong} (${reason})`);
   throw new Problem('dependency_unavailable', undefined, { cause });
 }

@@ -21,7 +21,7 @@ export interface BackgroundContext extends DomainContext, Pick<Services, 'log'> 
 /** The context of a transaction for a caller's request. */
 export type CallerContext = TransactionContext & Pick<Context, 'caller'>;
 
-/** The context of reads without a caller, inside or outside of a transaction. */
+/** The context of statements without a caller, inside or outside of a transaction. */
 export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
 
 /** The context of reads for a caller, inside or outside of a transaction. */
