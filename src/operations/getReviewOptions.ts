@@ -1,7 +1,7 @@
 import type { Operation } from './operation.js';
 import { reviewOptions } from '../domain/encounters/references.js';
 
-/** GET /review-options: the types of review that a new encounter may have. */
+/** GET /review-options: for each type of review, whether a new encounter may have it, and if not, the first reason. */
 export const getReviewOptions: Operation<'getReviewOptions'> = async ({ query }, context) => ({
   status: 200,
   body: await reviewOptions(context, query),

@@ -114,7 +114,7 @@ describe('getReviewOptions 404', () => {
       {
         parameter: 'treatmentIds',
         code: 'treatment_not_found',
-        detail: 'element 2 does not exist in your tenant, or your API client may not see it',
+        detail: 'number 2 in the list does not exist in your tenant, or your API client may not see it',
       },
     ]);
   });

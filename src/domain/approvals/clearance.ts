@@ -58,10 +58,10 @@ export async function clearances(
   const byId = new Map(treatments.map((treatment) => [treatment.id, treatment]));
   const wanted = ids.flatMap((id) => byId.get(id) ?? []);
   if (wanted.length < ids.length) {
-    const unknown = ids.flatMap((id, index) => (byId.has(id) ? [] : [`element ${index + 1}`]));
+    const unknown = ids.flatMap((id, index) => (byId.has(id) ? [] : [`number ${index + 1} in the list`]));
     throw missing(
       'treatment_not_found',
-      unknown.map((element) => ({ parameter: 'treatmentIds', detail: `${element} ${unknownRecord}` })),
+      unknown.map((place) => ({ parameter: 'treatmentIds', detail: `${place} ${unknownRecord}` })),
     );
   }
   const zone = clinic.timeZone ?? 'UTC';

@@ -166,10 +166,14 @@ export function requireFound(parts: EncounterParts, placed = (fault: Fault): Cod
   throw refuse(faults.map(placed));
 }
 
-/** Turns a fault of the body into one of the query parameter of the same name; its elements are counted from 1. */
+/** Turns a fault of the body into one of the query parameter of the same name. */
 export function inQuery({ pointer, detail, ...fault }: Fault): CodedFault {
   const [, parameter = '', index] = pointer.split('/');
-  return { ...fault, parameter, detail: index === undefined ? detail : `element ${Number(index) + 1} ${detail}` };
+  return {
+    ...fault,
+    parameter,
+    detail: index === undefined ? detail : `number ${Number(index) + 1} in the list ${detail}`,
+  };
 }
 
 /** Steps 6 to 13 of R-29. @returns the faults of each step that fails */
