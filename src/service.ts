@@ -86,7 +86,7 @@ export async function startService(start: Start) {
   }
 }
 
-/** Of all requests only uploads need S3, so a temporary failure does not stop the start. */
+/** Only uploads and resets of sandboxes need S3, so a temporary failure does not stop the start. */
 async function checkStore({ objects, config, log }: Services): Promise<void> {
   await objects.check().catch((error: unknown) => {
     const reason = reasonOf(error);

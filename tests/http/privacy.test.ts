@@ -55,7 +55,7 @@ async function send(target: string, options: CallOptions = {}): Promise<Answer> 
   return answer;
 }
 
-/** A patient with every property: texts hold a mark, the date of birth and the phone have unique values. */
+/** A patient whose free texts hold a mark; the date of birth and the phone have unique values. */
 function markedPatient(name: string): Record<string, unknown> {
   const { schema } = operationOf('createPatient').requestBody?.content['application/json'] ?? {};
   const isText = ({ type, format }: Schema) => [type].flat().includes('string') && format === undefined;

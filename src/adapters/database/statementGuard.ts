@@ -25,7 +25,8 @@ export function statementGuard(tables: ReadonlySet<string>): StatementGuard {
       return hasTenant(place);
     };
     const found = tablesWithoutTenant(text, tables, isTenant);
-    if (found.length > 0) throw new Error(`a statement does not name the tenant of ${found.join(', ')}: ${text}`);
+    if (found.length > 0)
+      throw new Error(`a statement does not name the tenant of ${found.join(', ')}: add that condition to ${text}`);
     if (accepted.size >= MAX_REMEMBERED) accepted.clear();
     accepted.set(text, [...places]);
   };

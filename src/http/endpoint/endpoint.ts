@@ -65,7 +65,10 @@ export async function endpointsOf(operations: Operations): Promise<Endpoint[]> {
   await api.init();
   return api.getOperations().map((operation) => {
     const run = api.handlers[operation.operationId ?? ''] as Run | undefined;
-    if (!run) throw new Error(`src/operations/index.ts does not export ${operation.operationId} of the contract.`);
+    if (!run)
+      throw new Error(
+        `src/operations/index.ts does not export ${operation.operationId} of the contract: add it there.`,
+      );
     return endpointOf(operation as DeclaredOperation, run);
   });
 }

@@ -35,7 +35,8 @@ function validator(useDefaults: boolean): Ajv2020 {
 /** Makes a check skip values far above a limit: with `allErrors`, large bad requests would cost too much CPU time. */
 function skipAbove(ajv: Ajv2020, limit: 'maxLength' | 'maxItems', keyword: string): void {
   const definition = ajv.getKeyword(keyword);
-  if (typeof definition !== 'object' || !('code' in definition)) throw new Error(`Ajv has no code for ${keyword}`);
+  if (typeof definition !== 'object' || !('code' in definition))
+    throw new Error(`Ajv has no code for ${keyword}: adapt skipAbove to this version of Ajv.`);
   const code = (cxt: KeywordCxt, ruleType?: string): void => {
     const max: unknown = cxt.parentSchema[limit];
     // Double the limit, because `length` counts UTF-16 units and maxLength counts characters of one or two units.
