@@ -48,7 +48,9 @@ it('catalog import prints faults of the file as file:line:column, writes no row 
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   const lines = stderr.trimEnd().split('\n');
   expect(lines).toContain(`${path}:2:15: /clinics/0 email is missing`);
-  expect(lines).toContain(`${path}:4:19: /products/0/price is not a member that the file format allows here`);
+  expect(lines).toContain(
+    `${path}:4:19: /products/0/price is not a member that belongs here: remove it, or correct its name`,
+  );
   expect(lines.at(-1)).toBe(`${lines.length - 1} faults: nothing was imported.`);
   const { error } = JSON.parse((await run(...args, '--json')).stderr);
   expect(error).toEqual({

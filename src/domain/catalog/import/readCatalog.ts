@@ -56,7 +56,7 @@ function faultOf(document: JsonDocument, error: ErrorObject): JsonFault {
   const { keyword, instancePath, params, parentSchema, message = keyword } = error;
   if (keyword === 'additionalProperties') {
     const place = document.placeOf(`${instancePath}/${escaped(params['additionalProperty'])}`, 'name');
-    return { ...place, message: 'is not a member that the file format allows here' };
+    return { ...place, message: 'is not a member that belongs here: remove it, or correct its name' };
   }
   const place = document.placeOf(instancePath);
   if (keyword === 'required') return { ...place, message: `${String(params['missingProperty'])} is missing` };
