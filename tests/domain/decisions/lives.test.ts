@@ -39,7 +39,7 @@ const steps = fc.array(
       treatments: fc.constantFrom(...ids).map((id) => [id]),
       isSeen: fc.constantFrom(true, true, false),
     }),
-    // Steps that rarely follow each other by chance.
+    // `ship` and `return` are sequences of commands that rarely follow each other by chance.
     fc.record({ do: fc.constant('ship' as const), place, treatment: fc.constantFrom(...ids) }),
     fc.record({ do: fc.constant('return' as const), place, treatment: fc.constantFrom(...ids) }),
     fc.record({ do: fc.constant('pass' as const), days: fc.constantFrom(1, 20, 200) }),
