@@ -194,7 +194,7 @@ describe('jobs on a database that fails', () => {
     await proxy.cut();
     start([beat], proxy.url);
     await until(() => logged.length > 1);
-    expect(logged).toMatchObject(logged.map(() => ({ level: 40, msg: expect.stringContaining('tries again') })));
+    expect(logged).toMatchObject(logged.map(() => ({ level: 40, msg: expect.stringContaining('due jobs run later') })));
     await proxy.mend();
     await looks();
     await proxy.close();
