@@ -87,7 +87,10 @@ export async function send(url: string, operation: BenchOperation, sample: Sampl
       res.setEncoding('utf8').on('data', (part: string) => (received += part));
       res.on('end', () => {
         if (res.statusCode && res.statusCode < 300) resolve(received);
-        else reject(new Error(`${operation.name} of operations.ts: ${res.statusCode} ${received}`));
+        else
+          reject(
+            new Error(`${operation.name} got ${res.statusCode} ${received}: correct operations.ts or the server.`),
+          );
       });
     });
     sent.on('error', reject).end(text);

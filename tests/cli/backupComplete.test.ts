@@ -13,7 +13,7 @@ const completion = ['backup', 'complete', '--at', new Date().toISOString()] as c
 const isErased = async (id: string): Promise<boolean> =>
   (await harness.domain.db.prisma.patient.findFirstOrThrow({ where: { tenantId, id } })).firstName !== 'Jane';
 
-it('backup complete skips at least a million encounter numbers, and warns without a journal of erasures', async () => {
+it('backup complete skips at least a million encounter numbers, and warns if ERASURE_JOURNAL does not exist', async () => {
   const before = (await newEncounter(harness, partner)).encounter_id;
   const warning =
     /^No erasure is repeated: .*\/erasures\.ndjson does not exist\. If patients were erased, give --erasures\.\n$/;

@@ -89,7 +89,7 @@ describe('the rules of migrations', () => {
     expect(faultsOfMigration(sql)).toEqual([]);
   });
 
-  it.each(nextMigrations)('admit the migration of a later build: $name', ({ sql }) => {
+  it.each(nextMigrations)('admit the migration $name of the tests', ({ sql }) => {
     expect(faultsOfMigration(sql)).toEqual([]);
   });
 });

@@ -90,7 +90,8 @@ export async function create(
     const client = await tx.apiClient.findUniqueOrThrow({ where: { tenantId_clientId: { tenantId, clientId } } });
     const id = { tenantId, apiClientId: client.id, operationId: type, key: String(key) };
     const stored = key && (await tx.idempotencyKey.findUnique({ where: { tenantId_apiClientId_operationId_key: id } }));
-    if (stored && !fingerprint.equals(stored.fingerprint)) throw refusal(422, 'The key belongs to another request.');
+    if (stored && !fingerprint.equals(stored.fingerprint))
+      throw refusal(422, 'Another request used this key: send a new one.');
     if (stored) return stored.answer;
     const { answer, clinicId, data } = await make(tx, client.id);
     const { position } = await tx.eventCounter.upsert({

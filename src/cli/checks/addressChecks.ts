@@ -33,7 +33,7 @@ function pooler(url: string, requestUrl: string): Check {
 }
 
 function owner(url: string, ownerUrl: string): Check {
-  const remedy = `Set DATABASE_OWNER_URL to the role that owns the schema, without a pooler (${HANDBOOK}#roles).`;
+  const remedy = `Set DATABASE_OWNER_URL to the service's database, with the role that owns the schema, without a pooler (${HANDBOOK}#roles).`;
   return checkOf('owner', remedy, async () => {
     if ((await identityOf(ownerUrl)) !== (await identityOf(url))) {
       return failure('DATABASE_OWNER_URL and the URL of the service lead to different databases.', remedy);
