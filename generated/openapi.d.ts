@@ -8800,7 +8800,7 @@ export interface operations {
                     "application/json": components["schemas"]["TokenResponse"];
                 };
             };
-            /** @description A field is missing or malformed; a problem document if the head of the HTTP request is malformed */
+            /** @description A field is missing or malformed */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -8812,7 +8812,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OAuthError"];
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description The credentials or the refresh token are not accepted */

@@ -254,7 +254,7 @@ variables that have no effect (\`S3_BUCKET\` with the file store).
 |---|---|---|---|
 `;
 
-/** Writes status, title and detail of each problem for the service, without examples such as `validation_failed.head`. */
+/** Writes status, title and detail of each problem for the service, without examples such as `validation_failed.body`. */
 const writeProblems = async (input: string, output: string): Promise<void> => {
   const rows = parse(await readFile(join(root, input), 'utf8')) as Record<string, object>;
   const codes = Object.entries(rows).filter(([name]) => !name.includes('.'));

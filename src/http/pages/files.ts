@@ -2,6 +2,7 @@ import { Router, type Request, type Response } from 'express';
 import type { Services } from '../../context.js';
 import { openDocumentLink, type LinkedDocument } from '../../domain/documents/links.js';
 import { callerAddress } from '../listener/callerAddress.js';
+import { RETRY_AFTER } from '../endpoint/errors.js';
 import type { Locals } from '../endpoint/route.js';
 import { sendFile } from './sendFile.js';
 
@@ -53,6 +54,7 @@ const PROTECTION = {
 
 function refuse(response: Response, status: number, text: string): void {
   response.removeHeader('Content-Disposition');
+  if (status === 503) response.set('Retry-After', String(RETRY_AFTER));
   response.status(status).type('text/plain').send(text);
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
 import { newPartner, newPatient } from '../../support/factories.js';
@@ -82,6 +82,19 @@ describe('the link to a document', () => {
     expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, '5']);
     expect(refused.content.includes('%PDF')).toBe(false);
     expect((await load(fileUrl)).status).toBe(200);
+  });
+
+  it('answers 503 with Retry-After as plain text while the disk cannot read the file', async () => {
+    const { fileUrl, blobPath } = await uploaded();
+    const file = join(harness.dataDir, 'documents', blobPath);
+    await rm(file);
+    await symlink(file, file);
+    const { status, headers } = await load(fileUrl);
+    expect([status, headers.get('Retry-After'), headers.get('Content-Type')]).toEqual([
+      503,
+      '5',
+      'text/plain; charset=utf-8',
+    ]);
   });
 
   it('answers 403 if the document is not in the database', async () => {
