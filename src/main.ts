@@ -84,7 +84,10 @@ function reasonToStop(log: Logger): Promise<0 | 1> {
     process.on('SIGTERM', stop).on('SIGINT', stop);
     // This event also reports unhandled rejections.
     process.on('uncaughtException', (error, origin) => {
-      log.fatal({ origin, causes: describeCauses(error) }, 'uncaught error; the process stops');
+      log.fatal(
+        { origin, causes: describeCauses(error) },
+        'uncaught error; the process stops: start it again, and report the causes',
+      );
       resolve(1);
     });
   });

@@ -93,7 +93,10 @@ async function checkStore({ objects, config, log }: Services): Promise<void> {
     if (config.objectStore.kind === 'file' || (error as Error).cause instanceof WrongStoreSetting) {
       throw new Error(`OBJECT_STORE cannot be used: ${reason}. See "scripts/ces doctor".`, { cause: error });
     }
-    log.warn({ reason }, 'the object store at S3_ENDPOINT fails; uploads fail, too, until it works');
+    log.warn(
+      { reason },
+      'the object store at S3_ENDPOINT fails; until it works, uploads and resets of sandboxes fail, too',
+    );
   });
 }
 

@@ -17,11 +17,11 @@ export function configWarnings(environment: Readonly<Record<string, string | und
       const condition = names.includes(name) ? conditionOf(name) : undefined;
       const [other = '', value] = condition?.split('=') ?? [];
       const isMet = value === undefined ? environment[other] : environment[other] === value;
-      return condition && !isMet ? `${name} has no effect without ${condition}.` : [];
+      return condition && !isMet ? `${name} has no effect without ${condition}: set both, or neither.` : [];
     });
   // A shell that reads a file for systemd loses a DATABASE_URL with & and without quotes.
   if (!environment['DATABASE_URL'] && environment['BASE_URL']?.startsWith('https:'))
-    warnings.push('DATABASE_URL is not set: the embedded database in DATA_DIR is used.');
+    warnings.push('DATABASE_URL is not set: set it, or the embedded database in DATA_DIR is used.');
   if (environment['RATE_LIMIT'] === 'off')
     warnings.push('RATE_LIMIT=off: clients may send any number of requests. Use it for load tests only.');
   return warnings;

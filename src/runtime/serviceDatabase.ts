@@ -74,8 +74,11 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
       }
       // SQLSTATE 42501 means insufficient privilege.
       const grant = `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants the missing rights.`;
-      const advice = sqlState(cause) === '42501' ? grant : '';
-      throw new Error(`The database at DATABASE_URL cannot be used: ${messageOf(cause)}${advice}`, { cause });
+      const reason = messageOf(cause);
+      // Own texts, which have advice, end with a period; a driver's texts do not.
+      const usual = reason.endsWith('.') ? '' : '. See "scripts/ces doctor".';
+      const advice = sqlState(cause) === '42501' ? grant : usual;
+      throw new Error(`The database at DATABASE_URL cannot be used: ${reason}${advice}`, { cause });
     });
   if (pending.length === 0) return;
   throw new Error(

@@ -9,7 +9,8 @@ import { loginBody } from '../support/tokens.js';
 
 const describeIfRedis = hasRedis() ? describe : describe.skip;
 const LIMIT = 100;
-const DOWN = 'Redis at RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone';
+const DOWN =
+  'each process counts alone, because Redis at RATE_LIMIT_REDIS_URL cannot be used: see "scripts/ces doctor"';
 const UP = 'Redis at RATE_LIMIT_REDIS_URL answers again; it counts for all servers';
 
 describeIfRedis('servers with one Redis', () => {

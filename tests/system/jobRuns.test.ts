@@ -179,7 +179,7 @@ describe('a job', () => {
     expect(Math.abs((await waitOf(name)) - retry)).toBeLessThan(20);
     expect(await jobCounts(db)).toEqual({ due: 0, failed: 1, oldestSeconds: 0 });
     const causes = [{ name: 'SyntaxError', code: 'E_JANE' }];
-    expect(logged).toMatchObject([{ level: 50, msg: 'job failed', job: name, causes }]);
+    expect(logged).toMatchObject([{ level: 50, msg: 'job failed; its next run retries', job: name, causes }]);
     expect(JSON.stringify([logged, (await sql.query('SELECT * FROM job_run')).rows])).not.toContain('jane');
     await makeDue(name);
     await until(async () => (await jobCounts(db)).failed === 0);
@@ -255,7 +255,7 @@ describe('stopping the jobs', () => {
     await stop(20_000);
     expect(await rowOf('aborted')).toMatchObject({ ended: true, failed: false });
     expect(await waitOf('aborted')).toBeLessThanOrEqual(0);
-    expect(logged).toMatchObject([{ level: 30, msg: 'job interrupted' }]);
+    expect(logged).toMatchObject([{ level: 30, msg: 'job interrupted; its next run retries' }]);
     expect(await counted()).toContain('{job="aborted",outcome="interrupted"} 1');
   });
 

@@ -196,14 +196,16 @@ describe('a warning', () => {
   it('names variables that have no effect', () => {
     const names = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
     expect(configWarnings({ ...s3, OBJECT_STORE: 'file', CLAMAV_ADDRESS: 'a:1' })).toEqual([
-      ...names.map((name) => `${name} has no effect without OBJECT_STORE=s3.`),
-      'CLAMAV_ADDRESS has no effect without DOCUMENT_SCANNER=clamav.',
+      ...names.map((name) => `${name} has no effect without OBJECT_STORE=s3: set both, or neither.`),
+      'CLAMAV_ADDRESS has no effect without DOCUMENT_SCANNER=clamav: set both, or neither.',
     ]);
   });
 
   it('says that a public server without DATABASE_URL works on the embedded database', () => {
     const publicly = { BASE_URL: 'https://api.example.com' };
-    expect(configWarnings(publicly)).toEqual(['DATABASE_URL is not set: the embedded database in DATA_DIR is used.']);
+    expect(configWarnings(publicly)).toEqual([
+      'DATABASE_URL is not set: set it, or the embedded database in DATA_DIR is used.',
+    ]);
     expect(configWarnings({ ...publicly, DATABASE_URL: 'postgresql://db.example/ces' })).toEqual([]);
     expect(configWarnings({ BASE_URL: 'http://localhost:3000' })).toEqual([]);
   });

@@ -109,7 +109,9 @@ const doubtfulCode = /^(08|53|57P|58|XX)/;
 export function throwCommitFailure(error: unknown): never {
   const code = sqlState(error);
   if (code !== undefined && !doubtfulCode.test(code)) throw error;
-  throw new UnknownOutcome('PostgreSQL did not say whether it has committed', { cause: error });
+  throw new UnknownOutcome('PostgreSQL did not say whether it has committed: check that before you repeat the change', {
+    cause: error,
+  });
 }
 
 /** Rethrows an error without PostgreSQL's detail, hint and context, which may quote health data. */

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { messageOf } from '../../failures.js';
 import { applyMigration } from './applyMigration.js';
-import { sqlState } from './databaseErrors.js';
 import { LOCK_PATIENCE, withLockRetries } from './lockRetries.js';
 import { readMigrations, type Migration } from './migrationFile.js';
 import { rowsOf, withClient } from './withClient.js';
@@ -100,9 +99,10 @@ export async function migrate(
         (message) => log(`Migration ${name} ${message}`),
         () => applyMigration(client, migration, patience.timeoutMs),
       ).catch((cause: unknown) => {
-        // A lock's error has advice already.
-        const advice = sqlState(cause) === undefined ? '' : '. Correct this, then run the command again.';
-        throw new Error(`Migration ${name} was not applied: ${messageOf(cause)}${advice}`, { cause });
+        // A lock's error, the only one with a cause, has advice already.
+        const hasAdvice = cause instanceof Error && cause.cause !== undefined;
+        const advice = hasAdvice ? '' : '. Correct this, then run the command again.';
+        throw new Error(`Migration ${name} failed: ${messageOf(cause)}${advice}`, { cause });
       });
     }
     return schema.pending;

@@ -79,7 +79,7 @@ async function outcomeOf({ name, run }: ScheduledJob, signal: AbortSignal, log: 
     return 'ok';
   } catch (error) {
     const [level, outcome] = signal.aborted ? (['info', 'interrupted'] as const) : (['error', 'failed'] as const);
-    log[level]({ job: name, ...failureOf(error) }, `job ${outcome}`);
+    log[level]({ job: name, ...failureOf(error) }, `job ${outcome}; its next run retries`);
     return outcome;
   }
 }

@@ -24,7 +24,10 @@ export async function connectRedis(url: string, log: Logger): Promise<RedisClien
   client.on('error', (error: Error) => (reason = error.message));
   client.on('close', () => {
     if (!isAway)
-      log.warn({ reason }, 'Redis at RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone');
+      log.warn(
+        { reason },
+        'each process counts alone, because Redis at RATE_LIMIT_REDIS_URL cannot be used: see "scripts/ces doctor"',
+      );
     isAway = true;
     metrics?.limiterFallback.set(1);
   });

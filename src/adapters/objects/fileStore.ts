@@ -22,7 +22,7 @@ export async function openFileStore(folder: string, links: FileLinks | undefined
     ...filesIn(folder),
 
     async link(key, _object, now, seconds) {
-      if (!links) throw new Error('Only a server creates links');
+      if (!links) throw new Error('Only a server creates links: give openObjectStore the option links');
       return links.sign(key, new Date(now.getTime() + seconds * 1000));
     },
     async openLink(text, now) {
@@ -86,7 +86,8 @@ function pathOf(folder: string, key: string): string {
   const segments = key.split('/');
   const safe = segments.every((segment) => segmentPattern.test(segment) && Buffer.byteLength(segment) <= 255);
   const path = resolve(folder, ...segments);
-  if (!safe || !path.startsWith(folder + sep)) throw new Error('The key of an object is not valid');
+  if (!safe || !path.startsWith(folder + sep))
+    throw new Error('The key of an object is not valid: restore the row or backup that names it');
   return path;
 }
 

@@ -169,13 +169,13 @@ async function openNameless(folder: string): Promise<FileHandle> {
 
 /** S3's error codes that mean a wrong setting, where no retry helps, with the message for the operator. */
 const wrongSettings: ReadonlyMap<unknown, string> = new Map([
-  ['InvalidAccessKeyId', 'S3_ACCESS_KEY is unknown to the object store at S3_ENDPOINT'],
-  ['SignatureDoesNotMatch', 'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY'],
-  ['AccessDenied', 'S3_ACCESS_KEY lacks a right on S3_BUCKET'],
-  ['NoSuchBucket', 'S3_BUCKET does not exist at S3_ENDPOINT'],
-  ['AuthorizationHeaderMalformed', 'S3_REGION is not the region of S3_BUCKET'],
-  ['AuthorizationQueryParametersError', 'S3_REGION is not the region of S3_BUCKET'],
-  ['PermanentRedirect', 'S3_ENDPOINT is not the endpoint of S3_BUCKET'],
+  ['InvalidAccessKeyId', 'S3_ACCESS_KEY is unknown to the object store at S3_ENDPOINT: correct one of them'],
+  ['SignatureDoesNotMatch', 'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY: correct it'],
+  ['AccessDenied', 'S3_ACCESS_KEY lacks a right on S3_BUCKET: grant it'],
+  ['NoSuchBucket', 'S3_BUCKET does not exist at S3_ENDPOINT: create or correct it'],
+  ['AuthorizationHeaderMalformed', 'S3_REGION is not the region of S3_BUCKET: correct it'],
+  ['AuthorizationQueryParametersError', 'S3_REGION is not the region of S3_BUCKET: correct it'],
+  ['PermanentRedirect', 'S3_ENDPOINT is not the endpoint of S3_BUCKET: correct it'],
 ]);
 
 /** Rethrows a Problem, which comes from the body; reports errors of the store and of the spool folder as unavailable. */

@@ -56,6 +56,8 @@ export function openPdfRenderer(fallbackFont: string | null = null): PdfRenderer
     const [answer] = (await Promise.race([once(port1, 'message'), once(port1, 'close')])) as [unknown];
     port1.close();
     if (answer instanceof Uint8Array) return answer;
-    throw new Error('no PDF was rendered', { cause: answer });
+    throw new Error('no PDF was rendered: see the cause or, without one, why the thread of pdfThread.js ended', {
+      cause: answer,
+    });
   };
 }

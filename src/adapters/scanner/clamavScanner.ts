@@ -49,7 +49,10 @@ function converse(address: SocketAddress, patience: number) {
   answered.catch(() => undefined);
 
   async function wait<T>(step: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => socket.destroy(new Error('clamd at CLAMAV_ADDRESS does not answer')), patience);
+    const timer = setTimeout(
+      () => socket.destroy(new Error('clamd at CLAMAV_ADDRESS does not answer: check that it runs')),
+      patience,
+    );
     try {
       return await step;
     } catch (error) {

@@ -34,7 +34,8 @@ export function auditRule({ operationId = '', security = [], ...operation }: Ope
   const declared: unknown = 'x-audit' in operation ? operation['x-audit'] : undefined;
   if (declared === undefined && security.length === 0) return null;
   const { resource, id, patient, reviewer } = Object(declared) as Readonly<Record<string, unknown>>;
-  if (typeof resource !== 'string') throw new Error(`${operationId} needs an x-audit that names its resource`);
+  if (typeof resource !== 'string')
+    throw new Error(`${operationId} needs an x-audit that names its resource: add it in openapi/paths`);
   const patientAt = finder(operationId, patient);
   return {
     resource,

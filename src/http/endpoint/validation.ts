@@ -204,11 +204,12 @@ const NO_CONTENT = { 'application/json': { schema: { type: 'null' } } };
 /** Checks a response. @throws Error that names locations and rules, not values */
 export function validateResponse(operationId: string, declared: DeclaredResponses, { status, body }: Answer): void {
   const response = declared[status];
-  if (!response) throw new Error(`${operationId} answered ${status}, which the contract does not declare`);
+  if (!response)
+    throw new Error(`${operationId} answered ${status}, which the contract does not declare: correct one of them`);
   const { 'application/json': json } = response.content ?? NO_CONTENT;
   if (!json?.schema || responseValidator.validate(json.schema, body)) return;
   const errors = responseValidator.errorsText(undefined, { dataVar: '', separator: '; ' });
-  throw new Error(`${operationId} ${status} breaks the contract: ${errors}`);
+  throw new Error(`${operationId} ${status} breaks the contract, correct one of them: ${errors}`);
 }
 
 /** Number of a list's elements to check in a sandbox: checking all would take CPU time from other tenants (R-92). */

@@ -9,7 +9,10 @@ it('the PDF renderer rejects a document that it cannot render, and still renders
   const page: PdfDocument = { ...FONT_SAMPLE, parts: [{ kind: 'text', text: 'María Łuczak' }] };
   const damaged = { ...page, parts: null } as unknown as PdfDocument;
   const [first, second, third] = await Promise.allSettled([page, damaged, page].map(render));
-  expect(second).toMatchObject({ status: 'rejected', reason: { message: 'no PDF was rendered' } });
+  expect(second).toMatchObject({
+    status: 'rejected',
+    reason: { message: expect.stringContaining('no PDF was rendered') },
+  });
   expect(first).toMatchObject({ status: 'fulfilled', value: expect.any(Uint8Array) });
   // The rejected page leaves no trace in the next one.
   expect(third).toEqual(first);
