@@ -80,7 +80,9 @@ export async function breakingChanges(root: string): Promise<string[]> {
   }
   const names = allowed.map(nameOf);
   return [
-    ...[...changes].filter(([name]) => !names.includes(name)).map(([name, message]) => `${name}: ${message}`),
+    ...[...changes]
+      .filter(([name]) => !names.includes(name))
+      .map(([name, message]) => `${name}: ${message}: undo it, or allow it in ${ALLOWED}`),
     ...names
       .filter((name) => !changes.has(name))
       .map((name) => `${ALLOWED} allows a change that the contract does not make: remove ${name}`),

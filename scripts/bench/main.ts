@@ -60,7 +60,8 @@ async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sand
   const ask = async (path: string, token: string, request?: RequestInit): Promise<Record<string, unknown>> => {
     const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
     const response = await fetch(url + path, { headers, ...request });
-    if (!response.ok) throw new Error(`sampleOf: ${path} was refused: ${await response.text()}`);
+    if (!response.ok)
+      throw new Error(`${path} was refused: correct sampleOf in main.ts, or the server: ${await response.text()}`);
     return (await response.json()) as Record<string, unknown>;
   };
   const post = (path: string, body: object, token = '') =>

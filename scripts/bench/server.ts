@@ -52,7 +52,9 @@ export async function startMeasured(
 async function addressOf(child: ChildProcess): Promise<string> {
   let printed = '';
   return new Promise((resolve, reject) => {
-    child.once('exit', () => reject(new Error(`${child.spawnargs.at(-1)} ended before it served: ${printed}`)));
+    child.once('exit', () =>
+      reject(new Error(`${child.spawnargs.at(-1)} ended before it served; correct what it printed: ${printed}`)),
+    );
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
         if (printed.length < 10_000) printed += text;

@@ -25,5 +25,8 @@ export function faultless<Result extends object>(
     ({ line, column, pointer, message }) => `${file}:${line}:${column}: ${pointer || '/'} ${message}`,
   );
   const count = faults.length === 1 ? 'One fault' : `${faults.length} faults`;
-  throw Object.assign(new Error([...lines, `${count}: nothing was imported.`].join('\n')), { faults });
+  throw Object.assign(
+    new Error([...lines, `${count}: nothing was imported. Correct the file, then import it again.`].join('\n')),
+    { faults },
+  );
 }

@@ -120,7 +120,8 @@ function textOf(error: unknown): string {
   if (isUnavailable(error))
     return `The database cannot be used now: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;
   // The problem's own text is for callers of the API.
-  if (error instanceof Problem && error.cause !== undefined) return lastLine(error.cause);
+  if (error instanceof Problem && error.cause !== undefined)
+    return `A part of the service is unavailable: ${lastLine(error.cause).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;
   if (error instanceof Problem && error.code.endsWith('_not_found')) {
     return 'The tenant has no such record. Check the id or number, and --tenant.';
   }

@@ -26,7 +26,7 @@ export function addProviderCommands(program: Command, terminal: CliIo): void {
       ...faultless(file, await importProviders(context, id, text)),
       incomplete: (await incompleteProviders(context.db)).find(({ tenantId }) => tenantId === id),
     }));
-    if (incomplete) terminal.err(`Warning: ${incompleteText(incomplete)}\n`);
+    if (incomplete) terminal.err(`Warning: ${incompleteText(incomplete)} Import each with both.\n`);
     print(terminal, json, report, fields(report));
   });
 }

@@ -6,6 +6,8 @@ export type Problem = components['schemas']['Problem'];
 /** The codes of problems, the errors of OAuth, and `unknown` for responses of proxies and the like. */
 export type ErrorCode = (typeof knownValues)['ProblemCode' | 'OAuthError.error'][number] | 'unknown';
 
+const FOREIGN = 'not a response of the service. Check its address and proxies, then retry.';
+
 /** A request that the service rejected, or could not process. */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError';
@@ -33,7 +35,7 @@ export class ApiError extends Error {
   constructor(response: Response, body: unknown) {
     const said = (body ?? {}) as Partial<Problem> & { readonly error?: string; readonly error_description?: string };
     const name = said.code ?? said.error ?? 'unknown';
-    super(said.detail ?? said.error_description ?? `${response.status} ${name}`);
+    super(said.detail ?? said.error_description ?? `${response.status} ${name}: ${FOREIGN}`);
     this.status = response.status;
     this.code = name as ErrorCode;
     this.docUrl = said.doc_url && response.url ? new URL(said.doc_url, response.url).href : null;

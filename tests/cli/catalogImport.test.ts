@@ -51,7 +51,9 @@ it('catalog import prints faults of the file as file:line:column, writes no row 
   expect(lines).toContain(
     `${path}:4:19: /products/0/price is not a member that belongs here: remove it, or correct its name`,
   );
-  expect(lines.at(-1)).toBe(`${lines.length - 1} faults: nothing was imported.`);
+  expect(lines.at(-1)).toBe(
+    `${lines.length - 1} faults: nothing was imported. Correct the file, then import it again.`,
+  );
   const { error } = JSON.parse((await run(...args, '--json')).stderr);
   expect(error).toEqual({
     message: stderr.trimEnd(),

@@ -138,7 +138,7 @@ describe('order cancel', () => {
     await pay(harness, partner, partly, { amount: '0.01' });
     const before = await orderOf(partly);
     expect([await cancel(partly), await cancel(foreign)]).toEqual([
-      refusal(1, 'The order cannot be cancelled: 0.01 of it is paid.\n'),
+      refusal(1, 'The order cannot be cancelled: 0.01 of it is paid; refund that instead.\n'),
       refusal(1, /^The tenant has no such record/),
     ]);
     expect(await orderOf(partly)).toEqual(before);

@@ -92,6 +92,6 @@ export async function read(world: World, client: Client, operation: string, path
     await delay(250);
   }
   throw new Error(
-    `GET ${path} did not succeed after the run, when no fault is left. Standard error of the servers: ${world.errors()}`,
+    `GET ${path} did not succeed after the run, when no fault is left: see the standard error of the servers: ${world.errors()}`,
   );
 }

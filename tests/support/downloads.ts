@@ -21,7 +21,9 @@ export async function refusalOf(attempt: Promise<unknown>): Promise<Problem> {
     (error: unknown) => error,
   );
   if (outcome instanceof Problem) return outcome;
-  throw new Error(`Expected the attempt to reject with a Problem; its outcome: ${String(outcome)}`);
+  throw new Error(
+    `The attempt did not reject with a Problem: correct it, or the code. Its outcome: ${String(outcome)}`,
+  );
 }
 
 /** The code of {@link refusalOf}. */

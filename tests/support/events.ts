@@ -42,7 +42,7 @@ export async function eventsUpTo(
   }
   if (events.filter((event) => event.type === type).length >= times) return events;
   throw new Error(
-    `The feed has fewer than ${times} ${type}. Its events: ${events.map((event) => event.type).join(', ')}`,
+    `The feed has fewer than ${times} ${type}: cause more, or expect fewer. Its events: ${events.map((event) => event.type).join(', ')}`,
   );
 }
 

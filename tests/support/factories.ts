@@ -53,7 +53,10 @@ export async function newToken(server: Server, { clientId, clientSecret }: Crede
 /** Sends a request; throws unless it gets this status. */
 async function create(server: Server, target: string, options: CallOptions, expected = 201): Promise<Answer['body']> {
   const { status, body } = await call(server, target, options);
-  if (status !== expected) throw new Error(`${target} answered ${status}, not ${expected}: ${JSON.stringify(body)}`);
+  if (status !== expected)
+    throw new Error(
+      `${target} answered ${status}, not ${expected}: correct the request, or read a refusal by call(): ${JSON.stringify(body)}`,
+    );
   return body;
 }
 

@@ -28,7 +28,7 @@ export async function startMock(...options: string[]): Promise<Mock> {
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);
-    child.once('exit', () => reject(new Error(`The mock did not start:\n${printed}`)));
+    child.once('exit', () => reject(new Error(`The mock did not start. Correct what it printed:\n${printed}`)));
   });
   return {
     baseUrl: `http://127.0.0.1:${port}`,

@@ -30,6 +30,6 @@ export async function compile(folder: string, files: readonly string[]): Promise
   const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')];
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   await run(process.execPath, [tsc, ...strict, ...types, ...files], { cwd: folder }).catch((error: unknown) => {
-    throw new Error(`tsc fails on ${files.join(', ')}:\n${(error as { stdout: string }).stdout}`);
+    throw new Error(`tsc fails on ${files.join(', ')}. Correct these errors:\n${(error as { stdout: string }).stdout}`);
   });
 }

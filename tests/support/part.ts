@@ -48,7 +48,9 @@ export function part({ command, isReady, cwd, privileges = [], environment }: Pa
       for (const end = Date.now() + READY_MS; !(await isReady()); await delay(20)) {
         if (isRunning() && Date.now() < end) continue;
         started.kill('SIGKILL');
-        throw new Error(`${command.join(' ')} ended, or was not ready within ${READY_MS / 1_000} s:\n${output}`);
+        throw new Error(
+          `${command.join(' ')} ended, or was not ready within ${READY_MS / 1_000} s. See its output:\n${output}`,
+        );
       }
     },
     signal: (name) => void child?.kill(name),

@@ -44,7 +44,7 @@ export async function openConnection({ baseUrl }: Pick<Harness, 'baseUrl'>, meth
         if (first?.complete) return first;
         if (socket.closed)
           throw new Error(
-            `The connection closed before a complete response. Received: ${Buffer.concat(chunks).toString('latin1')}`,
+            `The connection closed before a complete response: read such by closed(). Received: ${Buffer.concat(chunks).toString('latin1')}`,
           );
         await Promise.race([new Promise((resolve) => socket.once('data', resolve)), ended]);
       }

@@ -53,7 +53,11 @@ export async function startReceiver(
       new Promise((resolve, reject) => {
         const giveUp = setTimeout(() => {
           waiting.delete(look);
-          reject(new Error(`Only ${at(path).length} of ${count} webhooks arrived at ${path} within 20 s`));
+          reject(
+            new Error(
+              `Only ${at(path).length} of ${count} webhooks arrived at ${path} within 20 s: see its endpoint's deliveries`,
+            ),
+          );
         }, 20_000);
         const look = (): void => {
           if (at(path).length < count) return;

@@ -59,7 +59,8 @@ async function act(
   json: object,
 ): Promise<Encounter> {
   const { status, body } = await call(harness, `POST /encounters/${encounter_id}/${action}`, { token, json });
-  if (status !== 200) throw new Error(`POST …/${action} answered ${status}, not 200: ${JSON.stringify(body)}`);
+  if (status !== 200)
+    throw new Error(`POST …/${action} answered ${status}, not 200: read a refusal by call(): ${JSON.stringify(body)}`);
   return body;
 }
 

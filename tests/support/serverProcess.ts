@@ -59,7 +59,8 @@ export function startBuild(
         once(child.stderr, 'data').then(() => false),
         ended.then(() => true),
       ]);
-      if (over) throw new Error(`The service ended before it had started. Its standard error:\n${stderr}`);
+      if (over)
+        throw new Error(`The service ended before it had started. Correct what its standard error says:\n${stderr}`);
     }
   })();
   // A caller that awaits only `ended` must not get an unhandled rejection.

@@ -152,7 +152,7 @@ async function genericPlan<Node>(observer: Client, options: string, { text, valu
   const explained = `EXPLAIN (${options}) EXECUTE ${execution}`;
   const { rows } = await observer.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(explained);
   const [row] = rows;
-  if (!row) throw new Error(`EXPLAIN returned no plan for ${text}`);
+  if (!row) throw new Error(`EXPLAIN returned no plan: correct the statement ${text}`);
   return row['QUERY PLAN'][0].Plan;
 }
 

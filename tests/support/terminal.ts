@@ -37,7 +37,7 @@ export async function openTerminal(command: readonly string[], cwd: string): Pro
     await tmux('send-keys', '-t', name, 'Enter');
     await tmux('wait-for', `block-${blocks}`).catch(async () => {
       throw new Error(
-        `The shell ended, or a block took longer than ${TIMEOUT_MS / 1_000} s. The terminal shows:\n${await shown()}`,
+        `The shell ended, or a block took longer than ${TIMEOUT_MS / 1_000} s. Correct the block by what the terminal shows:\n${await shown()}`,
       );
     });
     const [, code] = new RegExp(`^block ${blocks} ended with (\\d+)$`, 'm').exec(await shown()) ?? [];

@@ -4,7 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 export async function until(condition: () => unknown): Promise<void> {
   const giveUp = performance.now() + 15_000;
   while (!(await condition())) {
-    if (performance.now() > giveUp) throw new Error(`This condition did not hold within 15 s: ${condition.toString()}`);
+    if (performance.now() > giveUp)
+      throw new Error(
+        `This condition did not hold within 15 s: correct it, or what it waits for: ${condition.toString()}`,
+      );
     await delay(5);
   }
 }

@@ -12,7 +12,10 @@ export const hookUrl = 'https://hooks.northwind.example/all';
 export async function newEndpoint(server: Server, { token }: Caller, changes: object = {}): Promise<Answer['body']> {
   const json = { url: hookUrl, ...changes };
   const { status, body } = await call(server, 'POST /webhook-endpoints', { token, json });
-  if (status !== 201) throw new Error(`POST /webhook-endpoints answered ${status}, not 201: ${JSON.stringify(body)}`);
+  if (status !== 201)
+    throw new Error(
+      `POST /webhook-endpoints answered ${status}, not 201: read a refusal by call(): ${JSON.stringify(body)}`,
+    );
   return body;
 }
 

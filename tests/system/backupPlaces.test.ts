@@ -101,7 +101,10 @@ it.each([
     const before = await filesOf();
     const failing = { ...environment, PATH: `${programs}:${environment.PATH}` };
     const failed = await runProgram(failing, 'backup', 'create', '--to', backup);
-    expect(failed).toMatchObject({ code: 1, stderr: 'pg_dump failed: pg_dump: error: gone\n' });
+    expect(failed).toMatchObject({
+      code: 1,
+      stderr: 'pg_dump failed: pg_dump: error: gone. Correct the cause, then repeat the command.\n',
+    });
     expect(await filesOf()).toEqual(before);
     expect(await verify()).toBe('');
   });

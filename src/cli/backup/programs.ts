@@ -99,7 +99,8 @@ function start({ file, major }: Program, url: string | null, args: readonly stri
     if (child.exitCode === 0) return;
     const lines = report.split('\n');
     const line = lines.find((each) => each.includes('error:')) ?? lines[0];
-    throw new Error(`${basename(file)} failed: ${line || (child.exitCode ?? child.signalCode)}`);
+    const cause = line?.replace(/\.$/, '') || (child.exitCode ?? child.signalCode);
+    throw new Error(`${basename(file)} failed: ${cause}. Correct the cause, then repeat the command.`);
   };
   return { child, ended };
 }

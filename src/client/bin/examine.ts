@@ -57,7 +57,8 @@ export async function examine(url: string, secret: string): Promise<Report> {
     if (isAccepted(first)) for (const message of messages(maker)) seen.push(await send(message));
     const isRejection = name.startsWith('rejects_');
     if (!isAccepted(first)) results.push(notJudged(name, seen, 'the receiver does not accept a valid event.'));
-    else if (isRejection && seen.some(isLost)) results.push(notJudged(name, seen, 'a request had no response.'));
+    else if (isRejection && seen.some(isLost))
+      results.push(notJudged(name, seen, 'a request had no response: respond to each within 15 seconds.'));
     else results.push(judged(name, seen, remedy, isRejection ? isRejected : isAccepted));
   }
   const count = (wanted: CheckResult['outcome']): number => results.filter(({ outcome }) => outcome === wanted).length;

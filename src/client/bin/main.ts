@@ -97,5 +97,5 @@ function messageOf(error: unknown): string {
   if (error instanceof ApiError) return `${error.message}${error.docUrl ? ` ${error.docUrl}` : ''}`;
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
-  return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
+  return cause instanceof Error ? `${error.message}: ${cause.message}. Check CES_URL.` : error.message;
 }

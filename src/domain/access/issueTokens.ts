@@ -72,7 +72,10 @@ function credentials(request: Request, basic: string | null): { clientId: string
     return sent;
   }
   if (clientId && clientSecret) return { clientId, clientSecret };
-  throw new OAuthProblem('invalid_request', `${clientId ? 'client_secret' : 'client_id'} is missing.`);
+  throw new OAuthProblem(
+    'invalid_request',
+    `${clientId ? 'client_secret' : 'client_id'} is missing: send both in the body, or by HTTP Basic.`,
+  );
 }
 
 /** The permissions that a refresh token still grants. */
@@ -81,7 +84,8 @@ async function refreshedScope(
   client: AuthenticatedClient,
   refreshToken: string | undefined,
 ): Promise<string[]> {
-  if (!refreshToken) throw new OAuthProblem('invalid_request', 'refresh_token is missing.');
+  if (!refreshToken)
+    throw new OAuthProblem('invalid_request', 'refresh_token is missing: send that of an earlier response.');
   const claims = await context.tokens.verify('refresh', refreshToken, context.now());
   if (
     typeof claims === 'string' ||

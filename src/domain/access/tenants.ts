@@ -88,7 +88,7 @@ export async function findTenant(context: QueryContext, idOrName: string): Promi
     throw new Error(`There is no tenant with the id or name ${JSON.stringify(idOrName)}. See "tenant list".`);
   }
   if (tenant.id !== idOrName && called.length > 1) {
-    throw new Error(`${called.length} tenants have this name. Give the id of one.`);
+    throw new Error(`${called.length} tenants have this name. Give the id of one: see "tenant list".`);
   }
   return tenant;
 }

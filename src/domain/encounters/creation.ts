@@ -148,7 +148,7 @@ function newEncounter(
   { now, newId, caller }: Moment,
   { id: encounterId, encounterNo }: EncounterKey,
 ): EncounterRecord {
-  if (!caller) throw new Error('the creation of an encounter needs a caller');
+  if (!caller) throw new Error('the creation of an encounter needs a caller: pass one in its Moment');
   const { clinic, patient, currency } = found;
   const { tenantId } = caller;
   const of = { tenantId, encounterId, clinicId: clinic.id };
@@ -220,7 +220,7 @@ type Place = 'tenantId' | 'id' | 'encounterId' | 'clinicId' | 'position';
 /** A treatment with the frozen copy of its product (R-30). */
 function newTreatment(treatment: Treatment, place: Pick<EncounterTreatment, Place | 'patientId'>): EncounterTreatment {
   const { offer, category, subcategory, rx } = treatment;
-  if (!offer) throw new Error(`product ${treatment.id} has no offer`);
+  if (!offer) throw new Error(`product ${treatment.id} has no offer: import it again`);
   return {
     productId: treatment.id,
     sku: treatment.sku,

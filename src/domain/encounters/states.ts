@@ -80,6 +80,11 @@ function remedyOf(from: EncounterState, event: EncounterEvent): string {
   const isOfReview = ['approve', 'ask'].includes(event);
   if (from === 'pending_review' && isOfReview) return ' Claim it first.';
   if (from === 'in_review' && isOfQueue) return ' Wait until the claim ends.';
+  const isFinal = ['completed', 'denied', 'cancelled', 'expired'].includes(from);
+  if (isFinal && ['inform', 'reschedule', 'revise'].includes(event)) return ' Create a new encounter.';
+  if (!isFinal && event === 'amend') return ' Review it first.';
+  if (!isFinal && event === 'revoke') return ' Cancel it instead.';
+  if (from === 'completed' && event === 'cancel') return ' Cancel its orders, or revoke its approvals.';
   const isBlocked = from === 'awaiting_information' && (isOfQueue || isOfReview);
   return isBlocked ? ' The partner must send the information first.' : '';
 }

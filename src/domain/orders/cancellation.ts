@@ -40,7 +40,8 @@ export function decideCancellation(
 /** Why an order cannot be cancelled; null = it can. */
 function obstacleTo({ orderStatus, payments, paidAmt, lines }: OrderRecord): string | null {
   if (orderStatus === 'cancelled') return 'it is cancelled';
-  if (payments.length > 0) return paidAmt.isZero() ? 'it is refunded' : `${paidAmt.toFixed(2)} of it is paid`;
+  if (payments.length > 0)
+    return paidAmt.isZero() ? 'it is refunded' : `${paidAmt.toFixed(2)} of it is paid; refund that instead`;
   const taken = lines.find(({ status, shippedAt }) => status === 'accepted' || shippedAt !== null);
   if (!taken) return null;
   if (taken.shippedAt !== null) return 'a line of it has shipped';

@@ -32,7 +32,7 @@ export async function dispense({ db }: ModelContext, order: OrderRecord) {
     const treatment = treatments.find(({ productId }) => productId === line.productId);
     const item = gfeItems.find(({ id }) => id === line.gfeItemId);
     if (!treatment || !item?.decidedAt)
-      throw new Error(`the treatment or the decision of order line ${line.id} is missing`);
+      throw new Error(`the treatment or the decision of order line ${line.id} is missing: restore a backup`);
     return { line, treatment, approvedAt: item.decidedAt, validUntil: item.validUntil };
   });
   const { isIdentityChanged } = reviewedIdentity(encounter, patient);

@@ -197,7 +197,7 @@ export async function ordersWhere(
   const changesOf = new Map(patients.map(({ id, factsChanges }) => [id, factsChanges]));
   const records = orders.map((order) => {
     const encounter = encounterOf.get(order.encounterId);
-    if (!encounter) throw new Error(`order ${order.id} has no encounter`);
+    if (!encounter) throw new Error(`order ${order.id} has no encounter: repeat the request, or restore a backup`);
     return {
       lines: linesOf(order.id),
       payments: paymentsOf(order.id),

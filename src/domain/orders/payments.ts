@@ -103,6 +103,6 @@ function refuseTooMany({ payments, refunds }: OrderRecord): void {
 }
 
 function by({ caller, now }: Moment) {
-  if (!caller) throw new Error('a payment or refund needs a caller');
+  if (!caller) throw new Error('a payment or refund needs a caller: pass one in its Moment');
   return { apiClientId: caller.apiClientId, createdAt: now };
 }

@@ -49,7 +49,7 @@ export async function reorderTreatments(context: CallerContext, encounterNo: big
     (transaction, which) => loadBasis(transaction, which, ids),
   );
   const order = orders.at(-1);
-  if (!order) throw new Error('a reorder made no order');
+  if (!order) throw new Error('a reorder made no order: correct decideReorder');
   return order;
 }
 
@@ -83,7 +83,10 @@ export function decideReorder(
   const approved = treatments.map((treatment) => {
     const item = encounter.gfeItems.find((one) => itemKey(one) === itemKey(treatment));
     const offer = offers.get(treatment.productId);
-    if (!item || !offer) throw new Error(`the item or the offer of treatment ${treatment.id} is missing`);
+    if (!item || !offer)
+      throw new Error(
+        `the item or the offer of treatment ${treatment.id} is missing: import its product again, or restore a backup`,
+      );
     return { treatment: { ...treatment, ...offer }, item };
   });
   const numbers = { ...state.newOrder, position: encounter.orders.length };

@@ -208,7 +208,7 @@ export async function importBundled(context: TransactionContext, tenantId: strin
   const result = await writeCatalog(context, tenantId, file);
   if (!('faults' in result)) return;
   const faults = result.faults.map(({ line, column, message }) => `${line}:${column}: ${message}`);
-  throw new Error(`${path}:${faults.join('; ')}`);
+  throw new Error(`${path}:${faults.join('; ')}. Correct this file.`);
 }
 
 async function fixtureCaller(context: TransactionContext, tenantId: string): Promise<CallerContext['caller']> {
@@ -219,7 +219,7 @@ async function fixtureCaller(context: TransactionContext, tenantId: string): Pro
   const { db } = context;
   await db.of(tenantId).run`${tenantInsertion(tenantId, 'api_client', [row])} ON CONFLICT (tenant_id, name) DO NOTHING`;
   const [stored] = await findRows(db, tenantId, 'ApiClient', Prisma.sql`name = ${CLIENT_NAME}`);
-  if (!stored) throw new Error('the API client of the fixtures is missing right after its creation');
+  if (!stored) throw new Error('the API client of the fixtures is missing after its creation: correct fixtureCaller');
   const { id: apiClientId, clientId } = stored;
   const unlimited = { permissions: new Set<never>(), allowedClinicIds: null, allowedPharmacyIds: null };
   return { tenantId, tenantMode: 'sandbox', apiClientId, clientId, ...unlimited };

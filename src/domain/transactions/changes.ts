@@ -103,7 +103,8 @@ function tableChanges(
   const left = new Set(after.map(keyOf));
   const added = after.filter((row) => !stored.has(keyOf(row)));
   const removed = before.filter((row) => !left.has(keyOf(row)));
-  if (removed.length > 0 && !removable.includes(model)) throw new Error(`A decision leaves out a row of ${model}.`);
+  if (removed.length > 0 && !removable.includes(model))
+    throw new Error(`A decision leaves out a row of ${model}: let it return this row.`);
   const differing = new Set<string>();
   const changed = after.filter((row) => {
     const old = stored.get(keyOf(row));
