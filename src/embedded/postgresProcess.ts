@@ -43,7 +43,7 @@ export async function startPostgres(
   const output = (await readFile(cluster.logFile)).subarray(size).toString('utf8');
   if (/lock file "postmaster.pid"|pre-existing shared memory/.test(output)) return undefined;
   if (output.includes('could not bind')) return startPostgres(cluster, settings);
-  const reason = output.trim().split('\n').slice(-5).join(' | ') || failure;
+  const reason = output.trim().split('\n').slice(-5).join(' | ') || failure || 'it wrote no reason';
   throw new Error(`PostgreSQL did not start: ${reason}. Correct that (see ${cluster.logFile}), or set DATABASE_URL.`);
 }
 

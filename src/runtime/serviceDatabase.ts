@@ -1,7 +1,7 @@
 import { isUnavailable, sqlState } from '../adapters/database/databaseErrors.js';
 import { grantServiceRights } from '../adapters/database/serviceRole.js';
 import { checkSchema, migrate } from '../adapters/database/migrations.js';
-import { messageOf } from '../failures.js';
+import { lastLine, messageOf } from '../failures.js';
 import { configuredDatabase, type DatabasePlace, type ServiceDatabase } from './configuredDatabase.js';
 
 interface ServiceDatabaseOptions extends DatabasePlace {
@@ -70,7 +70,7 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
       if (isUnavailable(cause)) {
         const advice =
           'Start PostgreSQL, free its connections, or correct DATABASE_URL, DATABASE_DIRECT_URL or DATABASE_OWNER_URL.';
-        throw new Error(`The database does not answer: ${messageOf(cause)}. ${advice}`, { cause });
+        throw new Error(`The database cannot be used now: ${lastLine(cause)}. ${advice}`, { cause });
       }
       // SQLSTATE 42501 means insufficient privilege.
       const grant = `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants the missing rights.`;
@@ -82,6 +82,6 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
     });
   if (pending.length === 0) return;
   throw new Error(
-    `The database at DATABASE_URL lacks ${pending.join(', ')}. Run ${MIGRATE}, or start the server with --migrate.`,
+    `The database at DATABASE_URL lacks the migrations ${pending.join(', ')}. Run ${MIGRATE}, or start the server with --migrate.`,
   );
 }

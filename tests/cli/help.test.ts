@@ -74,7 +74,7 @@ describe("the operator's program", () => {
       runProgram(environment, 'tenant', 'list'),
       runProgram(environment, 'tenant', 'list', '--json'),
     ]);
-    expect(asText.stderr).toMatch(/^Warning: LOGLEVEL .* LOG_LEVEL\?\nThe database does not answer.*\n$/);
+    expect(asText.stderr).toMatch(/^Warning: LOGLEVEL .* LOG_LEVEL\?\nThe database cannot be used now.*\n$/);
     const lines = asJson.stderr.trimEnd().split('\n');
     expect(lines.map((line) => Object.keys(JSON.parse(line) as object))).toEqual([['notice'], ['error']]);
   });

@@ -48,7 +48,7 @@ describe('the start', () => {
     const empty = await createEmptyDatabase();
     try {
       const said = await refusalOf({ DATABASE_URL: empty.url });
-      expect(said).toMatch(/DATABASE_URL lacks \d{14}_\w+.*scripts\/ces migrate.*--migrate/);
+      expect(said).toMatch(/DATABASE_URL lacks the migrations \d{14}_\w+.*scripts\/ces migrate.*--migrate/);
       expect(await rowsOf(empty.url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
     } finally {
       await empty.drop();
