@@ -79,6 +79,6 @@ it('a command refuses a database whose schema is behind or that does not answer,
   const list = (environment: Record<string, string>) => runProgram(environment, 'tenant', 'list');
   const behind = await environmentOf(createEmptyDatabase);
   expect(await list(behind)).toEqual(refusal(1, /^[^\n]*Run "scripts\/ces migrate"[^\n]*\n$/));
-  expect(await list(SILENT)).toEqual(refusal(1, /^(?!.*hunter2)[^\n]*does not answer[^\n]*\n$/));
+  expect(await list(SILENT)).toEqual(refusal(1, /^(?!.*hunter2)[^\n]*cannot be used now[^\n]*\n$/));
   expect(await list({ DATABASE_URL: 'mysql://x' })).toEqual(refusal(1, /^[^\n]*DATABASE_URL[^\n]*\n$/));
 });

@@ -41,7 +41,7 @@ describe('the start', () => {
 
   it('fails when DATABASE_URL refuses connections', async () => {
     const said = await refusalOf({ DATABASE_URL: 'postgresql://ces:secret-4711@127.0.0.1:1/ces' });
-    expect(said).toMatch(/does not answer: .*ECONNREFUSED.* DATABASE_URL/);
+    expect(said).toMatch(/cannot be used now: .*ECONNREFUSED.* DATABASE_URL/);
   });
 
   it('fails on a schema that is behind, names the command that migrates, and leaves the schema unchanged', async () => {
