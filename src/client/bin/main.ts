@@ -66,7 +66,7 @@ async function runListen(values: Values): Promise<void> {
     setTimeout(
       end,
       Number(timeout) * 1000,
-      `Stopped after ${timeout} s${until ? ` without an event ${until}` : ''}.`,
+      `Stopped after ${timeout} s${until ? ` without an event ${until}: cause one, or raise --timeout` : ''}.`,
     ).unref();
   await listen({
     ...{ baseUrl: CES_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, secret: WEBHOOK_SECRET, forward, state },
