@@ -34,7 +34,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Classes of errors thrown by this code or by the language; their messages contain no values. */
-const OWN_ERRORS: readonly string[] = [Problem, Error, TypeError, RangeError].map(({ name }) => name);
+const OWN_ERRORS = 'Error TypeError RangeError Problem TenantOverload UnknownOutcome WrongStoreSetting'.split(' ');
 
 /** An error and its causes for the log. Libraries' messages may quote values: only name, code and position are kept. */
 export function describeCauses(error: unknown): object[] {
