@@ -2,10 +2,11 @@
  * `make bench`: measures the service's CPU time per request, relative to a plain node:http server with named statements
  * that does the same work on the same database. Both get requests in turn, and the median of their ratios counts,
  * because a busy or slow machine affects both alike. The service is measured likewise against Fastify with Prisma
- * (fastify/main.ts). Sends BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300).
- * Writes scripts/bench/RESULTS.md. Arguments (`make bench ARGS='"POST /clients"'`) select operations, whose figures are
- * only printed. `--check` is the nightly short form: it fails if a ratio exceeds {@link TOLERANCE} times the recorded one in
- * each of {@link ATTEMPTS} measurements. `--profile` also writes the service's CPU profile to .data/profiles.
+ * (fastify/main.ts); {@link measureNeighbour} measures a tenant beside another one. Sends BENCH_ROUNDS pairs (default 9)
+ * of BENCH_REQUESTS requests (default 300). Writes scripts/bench/RESULTS.md. Arguments (`make bench ARGS='"POST
+ * /clients"'`, `neighbour`) select parts, whose figures are only printed. `--check` is the nightly short form: it fails
+ * if a ratio exceeds {@link TOLERANCE} times the recorded one in each of {@link ATTEMPTS} measurements. `--profile` also
+ * writes the service's CPU profile to .data/profiles.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
@@ -21,8 +22,9 @@ import { packageRoot } from '../../src/packageRoot.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { temporaryDataDir } from '../../tests/support/postgres.js';
+import { measureNeighbour, type Samples } from './neighbour.js';
 import { operations, patientBody, type Sample } from './operations.js';
-import { cpuPerRequest, load, send, startFlags, startMeasured, type MeasuredServer } from './server.js';
+import { cpuPerRequest, load, median, send, startFlags, startMeasured, type MeasuredServer } from './server.js';
 
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const isProfiled = process.argv.includes('--profile');
@@ -39,13 +41,20 @@ const RESULTS = new URL('RESULTS.md', import.meta.url);
 const SERVICE = 'generated/build/src/main.js';
 const BASELINE = 'scripts/bench/baseline.ts';
 const ORDINARY = 'scripts/bench/fastify/main.ts';
+/** Selects {@link measureNeighbour} as an argument. */
+const NEIGHBOUR = 'neighbour';
 
 /**
  * Creates a tenant with a demo catalog, an API client, a patient with 25 encounters, and 25 patients with an approval.
  */
-async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sandbox'): Promise<Sample> {
+async function sampleOf(
+  domain: DomainContext,
+  url: string,
+  name: string,
+  mode: 'live' | 'sandbox' = 'live',
+): Promise<Sample> {
   const { id: tenantId } = await createTenant(domain, {
-    ...{ name: `bench ${mode}`, mode },
+    ...{ name: `bench ${name}`, mode },
     requireLicensedProvider: false,
   });
   await importCatalog(domain, tenantId, await readFile(new URL('prisma/demo/harbor.json', packageRoot), 'utf8'));
@@ -111,7 +120,6 @@ async function postgresCpu(domain: DomainContext, program: string): Promise<numb
   return ticks.reduce((sum, one) => sum + one, 0) * 10;
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 const rowOf = (cells: readonly unknown[]): string => `| ${cells.join(' | ')} |`;
 
 /**
@@ -157,9 +165,12 @@ async function ordinaryOf(databaseUrl: string, service: MeasuredServer): Promise
   return { DATABASE_URL: databaseUrl, BENCH_KEY: JSON.stringify(keys[0]) };
 }
 
-async function measure(domain: DomainContext, databaseUrl: string, service: MeasuredServer): Promise<string[]> {
-  const sample = await sampleOf(domain, service.url, 'live');
-  const sandbox = await sampleOf(domain, service.url, 'sandbox');
+async function measure(
+  domain: DomainContext,
+  databaseUrl: string,
+  service: MeasuredServer,
+  { live: sample, sandbox }: Samples,
+): Promise<string[]> {
   const environment = { DATABASE_URL: databaseUrl, BENCH_SAMPLE: JSON.stringify(sample) };
   const baseline = await startMeasured(BASELINE, ['--import', 'tsx'], environment);
   const ordinary = isCheck
@@ -242,8 +253,14 @@ const service = await startMeasured(SERVICE, [...flags, ...profiling], {
   PORT: '0',
   RATE_LIMIT: 'off',
 });
-const rows = await measure(domain, database.url, service);
+const samples = {
+  live: await sampleOf(domain, service.url, 'measured'),
+  busy: await sampleOf(domain, service.url, 'busy'),
+  sandbox: await sampleOf(domain, service.url, 'sandbox', 'sandbox'),
+};
+const rows = await measure(domain, database.url, service, samples);
 lines.push(rowOf(['memory after load, MiB', await mebibytes(service)]));
+const neighbours = isWhole || named.includes(NEIGHBOUR) ? await measureNeighbour(service.url, samples) : [];
 
 const head = [
   'operation',
@@ -255,6 +272,9 @@ const head = [
   '÷ Fastify + Prisma',
   'sandbox ÷ live',
 ];
+const neighbourHead = ['beside 8 loops of', 'p95 alone, ms', 'p95 beside, ms', 'ratio', 'requests of the loops per s'];
+const tableOf = (header: readonly string[], body: readonly string[]): string =>
+  [rowOf(header), rowOf(['---', ...header.slice(1).map(() => '--:')]), ...body].join('\n');
 const results = `# What a request costs
 
 CPU time per request of a live tenant, against a plain node:http server with named statements, and divided by that of
@@ -263,9 +283,14 @@ at the same time, apart from the last column. Written by \`make bench\`.
 
 ${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}
 
-${[rowOf(head), rowOf(['---', ...head.slice(1).map(() => '--:')]), ...rows].join('\n')}
+${tableOf(head, rows)}
 
-${[rowOf(['process', 'figure']), rowOf(['---', '--:']), ...lines].join('\n')}
+${tableOf(['process', 'figure'], lines)}
+
+How much another tenant's work slows a tenant down (all operations above by turns, ten at the same time), without rate
+limits: 95th percentile of its response times.
+
+${tableOf(neighbourHead, neighbours.map(rowOf))}
 `;
 if (isWhole) await writeFile(RESULTS, results);
 process.stdout.write(`${lines.join('\n')}\n`);

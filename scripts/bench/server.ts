@@ -71,6 +71,9 @@ export async function startFlags(): Promise<string[]> {
   return flags.split(' ');
 }
 
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
+
 const CONNECTIONS = 10;
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
 

@@ -112,7 +112,7 @@ it('createEncounter, submitReview of five items, recordPayment and recordFulfilm
     return [created, reviewed, paid, accepted].map(({ trips }) => trips);
   };
   // A late answer to one of two simultaneous reads can delay the next read by a trip, so the fewest of three runs count.
-  const [first = [], ...others] = [await tripsOfFlow(), await tripsOfFlow(), await tripsOfFlow()];
+  const [first, ...others] = [await tripsOfFlow(), await tripsOfFlow(), await tripsOfFlow()];
   const fewest = first.map((trips, step) => Math.min(trips, ...others.map((run) => run[step] ?? NaN)));
   expect(fewest).toEqual([4, 5, 3, 3]);
 });
