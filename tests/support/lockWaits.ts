@@ -44,7 +44,9 @@ export async function inTurn<const Works extends readonly (() => Promise<unknown
         waiting.push(working);
         await untilBlocked(owner, waiting.length, () => isDone);
         if (isDone)
-          throw new Error('A work ended or failed while the lock was held: pass a lock that every work needs');
+          throw new Error(
+            'A work ended while the lock was held: correct it if it failed, or pass a lock that it needs',
+          );
       }
       await meanwhile(holder, waiting);
     },
