@@ -137,6 +137,7 @@ export async function copy(store: ObjectStore, target: BackupStore, { key, sha25
   if ((await backups.digestOf(target.read(file)).catch(() => null)) === sha256) return 'present';
   try {
     await target.write(file, store.read(key), (found) => {
+      // A damaged object counts as missing, like one that the store cannot deliver.
       if (found !== sha256) throw new Problem('dependency_unavailable');
     });
     return 'copied';

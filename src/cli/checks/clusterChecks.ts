@@ -6,6 +6,7 @@ import { failure, ok, warning, type Result } from './check.js';
 
 const HANDBOOK = 'scripts/production/scale.md#citus';
 const ACTIVATE = `Start the nodes, then run SELECT citus_activate_node(…) on the coordinator (${HANDBOOK}).`;
+const PLACE = `Run "${PROGRAM} citus layout". If it refuses, correct the placement by functions of Citus (${HANDBOOK}).`;
 
 /** The checks of a Citus cluster; a single `ok` if the database is not on one. */
 export function clusterResults(url: string): Promise<Result[]> {
@@ -17,7 +18,7 @@ export function clusterResults(url: string): Promise<Result[]> {
     const { isRebalancing, prepared, unremoved } = await leftovers(client);
     const results = [
       ...(inactive.length > 0 ? [failure(`Nodes are not active: ${inactive.join(', ')}.`, ACTIVATE)] : []),
-      ...faults.map((fault) => failure(fault, `Run "${PROGRAM} citus layout", or move the shards (${HANDBOOK}).`)),
+      ...faults.map((fault) => failure(fault, PLACE)),
       ...prepared.map(({ name, count }) =>
         warning(
           `${count} prepared transactions have waited on ${name} for more than ten minutes, and hold locks.`,
@@ -27,8 +28,8 @@ export function clusterResults(url: string): Promise<Result[]> {
       ...(unremoved > 0
         ? [
             warning(
-              `Shard moves left ${unremoved} resources to clean up.`,
-              'Run CALL citus_cleanup_orphaned_resources().',
+              `Shard moves, ended or running, have ${unremoved} resources to clean up.`,
+              'When no shards move, run CALL citus_cleanup_orphaned_resources() on the coordinator.',
             ),
           ]
         : []),

@@ -178,13 +178,15 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     if (server.isEncrypted) return ok('Connections to the database use TLS.');
     if (isLocal('DATABASE_URL', url)) return ok('The database is on this machine.');
     const message = 'Health data goes to another machine in plain text.';
-    return warning(message, `Set sslmode=verify-full in DATABASE_URL or DATABASE_DIRECT_URL (${HANDBOOK}).`);
+    const advice = `Set sslmode=verify-full in DATABASE_URL and, with a pooler, in DATABASE_DIRECT_URL (${HANDBOOK}#encryption).`;
+    return warning(message, advice);
   },
   connections(server, { config, servers }) {
     const needed = (config.databasePoolSize + OTHER_CONNECTIONS) * servers;
     const message = `${servers} × (DATABASE_POOL_SIZE + ${OTHER_CONNECTIONS}) = ${needed} of ${server.connections} connections.`;
     if (needed <= server.connections) return ok(message);
-    return failure(message, 'Increase max_connections of PostgreSQL, or decrease DATABASE_POOL_SIZE.');
+    const advice = `Increase max_connections of PostgreSQL, decrease DATABASE_POOL_SIZE, or use a pooler (${HANDBOOK}#pooler).`;
+    return failure(message, advice);
   },
 };
 

@@ -144,7 +144,7 @@ function baseUrl(config: Config): Check {
     if (service !== serviceName) return failure(`${url}/healthz is not this service.`, remedy);
     if (running !== version) {
       const message = `${url} runs ${String(running)}, and this program is ${version}.`;
-      return warning(message, 'Restart the server, or update it.');
+      return warning(message, 'Restart the server, or update the older one.');
     }
     return ok(`${url} runs ${version}.`);
   };
