@@ -114,6 +114,15 @@ describe('uploadPatientDocument 400', () => {
       expect(await objects()).toHaveLength(before.length);
       expect(refusal.text).not.toContain(host.host);
     }));
+
+  it('logs why a file could not be fetched, without its host, and tells the caller only that', async () => {
+    const { text, headers } = await upload({ url: host.serve('/file', breakdown) });
+    const requestId = headers.get('X-Request-Id');
+    const line = harness.logged.find(({ msg, requestId: id }) => msg === 'document not fetched' && id === requestId);
+    expect(line).toMatchObject({ code: 'document_fetch_failed', causes: [{}, { message: 'ECONNRESET' }] });
+    expect(JSON.stringify(line)).not.toContain(host.host);
+    expect(text).not.toContain('ECONNRESET');
+  });
 });
 
 describe('uploadPatientDocument 401', () => {

@@ -15,7 +15,7 @@ export const RETRY_AFTER = 5;
 /** Maximum of errors in a response: a hostile request must not cause a long response. */
 export const MAX_FIELD_ERRORS = 50;
 
-/** Turns errors into responses, and logs internal errors, overloads and failed logins. */
+/** Turns errors into responses, and logs internal errors, overloads, failed logins and why a document was not fetched. */
 export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>): ErrorRequestHandler {
   let overloads = 0;
   let lastWarning = -Infinity;
@@ -32,10 +32,7 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
     const { behavior, route } = res.locals as Locals;
     const problem = problemOf(route?.operationId, error);
     if (problem instanceof TenantOverload) noteOverload(res);
-    else if (problem instanceof Problem && problem !== behavior?.problem && problems[problem.code].status >= 500) {
-      const sqlstate = sqlState(problem.cause);
-      log.error({ ...logIdsOf(res), code: problem.code, sqlstate, causes: describeCauses(problem) }, 'request failed');
-    }
+    else if (problem instanceof Problem && problem !== behavior?.problem) logFailure(log, logIdsOf(res), problem);
     if (problem instanceof OAuthProblem && problem.error === 'invalid_client') {
       const { clientId } = problem;
       metrics?.failedLogins.inc();
@@ -46,6 +43,14 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
     if (problem instanceof Problem) sendProblem(req, res, problem);
     else sendOAuthProblem(req, res, problem);
   };
+}
+
+function logFailure(log: Services['log'], ids: object, problem: Problem): void {
+  const { code, cause } = problem;
+  const reasons = () => ({ ...ids, code, sqlstate: sqlState(cause), causes: describeCauses(problem) });
+  if (problems[code].status >= 500) log.error(reasons(), 'request failed');
+  // Callers must not learn why, because they could probe the network; the operator can tell them.
+  else if (code === 'document_fetch_failed') log.info(reasons(), 'document not fetched');
 }
 
 /** The problem that answers an error. Some problems of token requests have the form of RFC 6749 §5.2. */
