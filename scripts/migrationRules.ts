@@ -12,7 +12,7 @@ const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/^ADD COLUMN .*\b(REFERENCES|CHECK|UNIQUE|PRIMARY KEY)\b/s, 'A new column gets its constraint by ADD CONSTRAINT.'],
   [
     /^ADD CONSTRAINT (?!.*(NOT VALID|USING INDEX))/s,
-    'Add a constraint NOT VALID and validate it in a later migration.',
+    'Add a constraint NOT VALID and validate it in a later migration; instead of UNIQUE, create an index CONCURRENTLY.',
   ],
   [/^ALTER COLUMN .* TYPE /s, 'A change of type rewrites the table: add a column.'],
 ];

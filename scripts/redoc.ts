@@ -12,7 +12,10 @@ export function separated(built: string): { readonly html: string; readonly scri
   if (!after || others.length > 0) throw new Error('Redoc builds its page differently: adapt scripts/redoc.ts.');
   const [, inline = ''] = /<script>([^<]*)<\/script>/.exec(before) ?? [];
   const hash = `'sha256-${createHash('sha256').update(inline).digest('base64')}'`;
-  if (hash !== INLINE_SCRIPT) throw new Error(`Redoc's inline script has ${hash}: adapt src/http/pages/docs.ts.`);
+  if (hash !== INLINE_SCRIPT)
+    throw new Error(
+      `Redoc's inline script changed: set INLINE_SCRIPT to ${hash} or, if redoc.ts no longer finds the script, adapt it.`,
+    );
   const modules = ['redoc.js', 'contract.js'].map((name) => `<script type="module" src="/docs/${name}"></script>`);
   return {
     html: `${withHashes(withoutSearch(before))}${modules.join('')}${after}`,

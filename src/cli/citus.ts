@@ -46,4 +46,4 @@ const listOf = (tables: readonly PlacedTable[]): string =>
   );
 
 const told = (count: number): string =>
-  count === 0 ? 'All tables are in their places.' : `Distributed ${count} tables, and verified their places.`;
+  count === 0 ? 'All tables are in their places.' : `Distributed ${count} tables.`;

@@ -66,7 +66,7 @@ async function checkDatabase(terminal: CliIo, config: Config, servers: number): 
     const variable = config.databaseDirectUrl === null ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL';
     const remedy =
       config.databaseUrl === null
-        ? 'Do as the message says, or see postgres.log in DATA_DIR.'
+        ? 'Correct what the message or postgres.log in DATA_DIR says, or set DATABASE_URL.'
         : `Start PostgreSQL, or correct host, role, password, database and sslmode of ${variable} or the variable in the message.`;
     const message = `The checks of the database were skipped: ${cause}.`;
     return [{ check: 'database', ...failure(message, remedyFor(cause, remedy)) }];

