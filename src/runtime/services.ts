@@ -46,7 +46,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   const keys = await openSigningKeys(config.signingKeysFile, create, (error) => {
     log.error(
       { reason: reasonOf(error) },
-      'SIGNING_KEYS_FILE is damaged or unreadable: repair it, then run touch on it; until then, the service keeps the keys that it read before',
+      'SIGNING_KEYS_FILE is damaged or unreadable: repair it; until then, the service keeps the keys that it read before',
     );
   }).catch((cause: unknown) => {
     const remedy = '. Correct the path or the permissions, or create the file with "scripts/ces keys rotate".';

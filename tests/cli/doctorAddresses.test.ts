@@ -159,6 +159,21 @@ describe('doctor', () => {
     await expectFound(installation, 'failure', [title, check, message, remedy, change, { undo: pooler.close }]);
   });
 
+  it('accepts a large pool behind a pooler, and warns of plain text to a pooler on another machine', async () => {
+    const pooler = await startPgBouncer(adminUrl());
+    const url = new URL(through(database.serviceUrl, pooler));
+    // No known name of this machine, so for the service it is another one.
+    const remote = Object.assign(new URL(url), { hostname: '127.1', search: '?sslmode=disable' });
+    const found = await examine(installation, {
+      ...{ DATABASE_URL: remote.href, DATABASE_DIRECT_URL: database.serviceUrl },
+      DATABASE_POOL_SIZE: '500',
+    });
+    await pooler.close();
+    expect(found.faults).toMatchObject([
+      { check: 'encryption', level: 'warning', remedy: expect.stringMatching(/DATABASE_URL/) },
+    ]);
+  });
+
   it('reports a pooler that leads to another database, and accepts one that leads to the same database', async () => {
     const pooler = await startPgBouncer(adminUrl());
     const examined = (url: string) =>

@@ -32,12 +32,12 @@ export async function openSigningKeys(
   create: { now: Date; newId: () => string } | null,
   onUnreadable: (error: unknown) => void,
 ): Promise<SigningKeys> {
-  if (create && !modifiedAt(file)) await writeKeys(file, [newKey(create.now, create.newId())]);
-  let version = modifiedAt(file);
+  if (create && !changedAt(file)) await writeKeys(file, [newKey(create.now, create.newId())]);
+  let version = changedAt(file);
   let keys = Promise.resolve(await readKeys(file));
   return {
     async current() {
-      const found = modifiedAt(file);
+      const found = changedAt(file);
       if (found && found !== version) {
         version = found;
         const before = keys;
@@ -61,7 +61,7 @@ export async function rotateSigningKeys(
   file: string,
   { now, newId, retireAfter, force }: { now: Date; newId: () => string; retireAfter: number; force: boolean },
 ): Promise<{ kid: string; retired: string[] }> {
-  const stored = modifiedAt(file) ? parseKeys(file, await readFile(file, 'utf8')) : [];
+  const stored = changedAt(file) ? parseKeys(file, await readFile(file, 'utf8')) : [];
   // The key to drop signed tokens until the newest key was created; the last one expires `retireAfter` later.
   const safeFrom = stored[0] && stored[1] ? Date.parse(stored[0].created_at) + retireAfter * 1000 : 0;
   if (now.getTime() < safeFrom && !force) {
@@ -142,8 +142,8 @@ async function writeKeys(file: string, keys: readonly [StoredKey, ...StoredKey[]
   }
 }
 
-/** A text that changes with the file; null if missing. Synchronous, because it runs at each use of the keys: the thread pool costs more. */
-function modifiedAt(file: string): string | null {
+/** A text that changes with the file, its mode or its owner; null if it is missing. Synchronous, because it runs at each use of the keys: the thread pool costs more. */
+function changedAt(file: string): string | null {
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stats ? `${stats.mtimeNs}-${stats.ino}` : null;
+  return stats ? `${stats.ctimeNs}-${stats.ino}` : null;
 }

@@ -66,10 +66,13 @@ async function runCheck({ name, remedy, run, timeoutMs = CHECK_TIMEOUT_MS }: Che
     if (!isInTime) results = [failure(`There is no answer within ${timeoutMs / 1000} s.`, remedy)];
   } catch (error) {
     const cause = causeOf(error);
-    results = [failure(`${cause}.`.replace(/\.\.$/, '.'), remedyFor(cause, remedy))];
+    results = [failure(`${cause}.`, remedyFor(cause, remedy))];
   }
   return results.map((result) => ({ check: name, ...result }));
 }
 
-/** The reason of an error on one line. */
-export const causeOf = (error: unknown): string => lastLine(error instanceof Error ? (error.cause ?? error) : error);
+/** The reason of an error on one line: this program's own message, which has advice, or else the cause. */
+export const causeOf = (error: unknown): string => {
+  const isOwn = error instanceof Error && error.constructor === Error;
+  return lastLine(error instanceof Error && !isOwn ? (error.cause ?? error) : error).replace(/\.$/, '');
+};

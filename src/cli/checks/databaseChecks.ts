@@ -163,7 +163,7 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
   },
   async restore(_, { url }) {
     const advice = 'See scripts/production/backup.md#restore.';
-    const fault = await assertRestored(url).catch((error: unknown) => failure(causeOf(error), advice));
+    const fault = await assertRestored(url).catch((error: unknown) => failure(`${causeOf(error)}.`, advice));
     return fault ?? ok('No restore is incomplete.');
   },
   async 'time zone'(_, { url }) {
@@ -174,14 +174,21 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
       `The service's sessions use UTC. The default of the database is ${found?.TimeZone}, which has no effect.`,
     );
   },
-  encryption(server, { url }) {
-    if (server.isEncrypted) return ok('Connections to the database use TLS.');
-    if (isLocal('DATABASE_URL', url)) return ok('The database is on this machine.');
+  encryption(server, { url, config: { databaseUrl, databaseDirectUrl } }) {
+    const pooler = databaseDirectUrl === null ? null : databaseUrl;
+    // PostgreSQL does not see how the service reaches a pooler: only its URL tells.
+    if (!pooler?.includes('sslmode=disable') || isLocal('DATABASE_URL', pooler)) {
+      if (server.isEncrypted) return ok('Connections to the database use TLS.');
+      if (isLocal('DATABASE_URL', url)) return ok('The database is on this machine.');
+    }
     const message = 'Health data goes to another machine in plain text.';
     const advice = `Set sslmode=verify-full in DATABASE_URL and, with a pooler, in DATABASE_DIRECT_URL (${HANDBOOK}#encryption).`;
     return warning(message, advice);
   },
   connections(server, { config, servers }) {
+    if (config.databaseDirectUrl !== null) {
+      return ok(`The pooler may keep up to ${server.connections} connections, fewer by those of ces and backups.`);
+    }
     const needed = (config.databasePoolSize + OTHER_CONNECTIONS) * servers;
     const message = `${servers} × (DATABASE_POOL_SIZE + ${OTHER_CONNECTIONS}) = ${needed} of ${server.connections} connections.`;
     if (needed <= server.connections) return ok(message);

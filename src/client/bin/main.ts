@@ -5,6 +5,9 @@ import { examine, textOf } from './examine.js';
 import { listen } from './listen.js';
 import { UsageError } from './usageError.js';
 
+/** In seconds; a timer cannot run longer. */
+const MAX_TIMEOUT = 2_147_483;
+
 const usage = `clinical-encounter-client listen --forward URL [options]
 
 Follows the event feed, and sends each event to URL like a webhook. Stop it and start it again: it continues where it was.
@@ -60,8 +63,8 @@ async function runListen(values: Values): Promise<void> {
   if (!forward || !URL.canParse(forward))
     throw new UsageError('--forward needs a URL, for example http://127.0.0.1:4000/hooks.');
   if (!CLIENT_ID || !CLIENT_SECRET) throw new UsageError('Set CLIENT_ID and CLIENT_SECRET.');
-  if (timeout !== undefined && !(Number(timeout) > 0))
-    throw new UsageError('--timeout needs a number of seconds above 0.');
+  if (timeout !== undefined && !(Number(timeout) > 0 && Number(timeout) <= MAX_TIMEOUT))
+    throw new UsageError(`--timeout needs a number of seconds above 0 and up to ${MAX_TIMEOUT}.`);
   if (timeout)
     setTimeout(
       end,

@@ -1,4 +1,4 @@
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { rotateSigningKeys } from '../../../src/adapters/tokens/signingKeys.js';
 import { readConfig } from '../../../src/config.js';
 import { openServices } from '../../../src/runtime/services.js';
@@ -62,9 +62,23 @@ describe('a rotation while the service runs', () => {
   it.each<[string, number, (file: string) => Promise<void>]>([
     ['missing', 0, (keysFile) => rm(keysFile)],
     ['damaged, and logs that once', 1, (keysFile) => writeFile(keysFile, '{ "keys": [')],
+    // Like chmod, which does not change the modification time, either.
+    [
+      'damaged without a change of its modification time, and logs that once',
+      1,
+      async (keysFile) => {
+        const time = new Date(0);
+        await utimes(keysFile, time, time);
+        await published();
+        await writeFile(keysFile, '{}');
+        await utimes(keysFile, time, time);
+      },
+    ],
   ])('keeps the loaded keys when the file is %s', async (_state, warnings, change) => {
     const { signingKeysFile } = harness.services.config;
     const text = await readFile(signingKeysFile);
+    const warned = () => harness.logged.filter(({ msg }) => String(msg).startsWith('SIGNING_KEYS_FILE is damaged'));
+    const before = warned().length;
     await change(signingKeysFile);
     try {
       expect(await published()).toHaveLength(2);
@@ -72,8 +86,7 @@ describe('a rotation while the service runs', () => {
     } finally {
       await writeFile(signingKeysFile, text, { mode: 0o600 });
     }
-    const logged = harness.logged.filter(({ msg }) => String(msg).startsWith('SIGNING_KEYS_FILE is damaged'));
-    expect(logged).toHaveLength(warnings);
+    expect(warned()).toHaveLength(before + warnings);
   });
 });
 
