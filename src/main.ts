@@ -64,7 +64,9 @@ async function start(config: Config, log: Logger, options: StartOptions): Promis
 
 /** Ends the process with an uncaught error: its supervisor starts it again, and the new process starts PostgreSQL. */
 function stopWithoutDatabase(): never {
-  throw new Error('The embedded PostgreSQL stopped, or closed its connection to this server. Start the server again.');
+  throw new Error(
+    'The embedded PostgreSQL stopped, or closed its connection to this server. Start the server again, and see postgres.log in DATA_DIR.',
+  );
 }
 
 /** Checks whether the port is free before the slow start, which may also change the database. */

@@ -95,7 +95,7 @@ async function checkStore({ objects, config, log }: Services): Promise<void> {
     }
     log.warn(
       { reason },
-      'the object store at S3_ENDPOINT fails; until it works, uploads and resets of sandboxes fail, too',
+      'the object store at S3_ENDPOINT fails; until it works, uploads and resets of sandboxes fail: see "scripts/ces doctor"',
     );
   });
 }

@@ -21,7 +21,7 @@ export function addKeyCommands(program: Command, terminal: CliIo): void {
         await addKnown(context, [rotation]);
         return rotation;
       });
-      const told = `New tokens are signed with the key ${kid} (${signingKeysFile}). Running servers use it immediately.`;
+      const told = `New tokens are signed with the key ${kid} (${signingKeysFile}). Running servers that read this file use it immediately: copy it to the others.`;
       const dropped = retired.length > 0 ? `\nDropped: ${retired.join(', ')}` : '';
       print(terminal, json, { kid, retired }, told + dropped);
     });

@@ -90,7 +90,8 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions): Prom
       if (options.role === 'tool' && holder.startsWith('server')) return { running: found, lock: undefined };
     }
     const reason = `DATA_DIR ${options.dataDir} is in use by ${holder}`;
-    if (Date.now() > deadline) throw new Error(`${reason}. Stop that process, or set another DATA_DIR.`);
+    if (Date.now() > deadline)
+      throw new Error(`${reason}. Wait until it ends, or stop it; a second server needs another DATA_DIR.`);
     if (!told) options.log(`Waiting: ${reason}`);
     await delay(100);
   }

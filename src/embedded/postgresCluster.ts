@@ -118,7 +118,7 @@ async function commandPrefix(folder: string, programs: string): Promise<string[]
   }
   throw new Error(
     `PostgreSQL refuses to run as root, and setpriv is missing or user ${uid} cannot reach ${folder} or ${probe[3]}. ` +
-      'Start the service as another user, or move both where every user may enter',
+      'Start the service as another user, install setpriv, or move both where every user may enter',
   );
 }
 

@@ -78,7 +78,7 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
       // Own texts, which have advice, end with a period; a driver's texts do not.
       const usual = reason.endsWith('.') ? '' : '. See "scripts/ces doctor".';
       const advice = sqlState(cause) === '42501' ? grant : usual;
-      throw new Error(`The database at DATABASE_URL cannot be used: ${reason}${advice}`, { cause });
+      throw new Error(`The database cannot be used: ${reason}${advice}`, { cause });
     });
   if (pending.length === 0) return;
   throw new Error(

@@ -43,7 +43,13 @@ afterAll(async () => {
 const failures: Broken[] = [
   ['a wrong variable', 'configuration', /^PORT must be a whole number/, /configuration\.md/, { PORT: 'p-4711' }],
   ['a full disk', 'disk', /MIN_FREE_DISK is 1000000000/, /Free space/, { MIN_FREE_DISK: '1000000000' }],
-  ['a scanner that is down', 'scanner', /ECONNREFUSED/, /Start clamd/, { CLAMAV_ADDRESS: `127.0.0.1:${unused}` }],
+  [
+    'a scanner that is down',
+    'scanner',
+    /ECONNREFUSED/,
+    /Start clamd, correct CLAMAV_ADDRESS/,
+    { CLAMAV_ADDRESS: `127.0.0.1:${unused}` },
+  ],
   [
     'a scanner that finds nothing',
     'scanner',
@@ -70,13 +76,25 @@ const failures: Broken[] = [
     /keys rotate/,
     { SIGNING_KEYS_FILE: '/none.json' },
   ],
-  ['a damaged file of keys', 'signing keys', /is not a JWKS/, /Restore the file/, { SIGNING_KEYS_FILE: '/dev/null' }],
-  ['another service at BASE_URL', 'base URL', /is not this service/, /BASE_URL/, { BASE_URL: other.origin }],
+  [
+    'a damaged file of keys',
+    'signing keys',
+    /is not a JWKS/,
+    /get that of the backup/,
+    { SIGNING_KEYS_FILE: '/dev/null' },
+  ],
+  [
+    'another service at BASE_URL',
+    'base URL',
+    /is not answered by this service/,
+    /BASE_URL/,
+    { BASE_URL: other.origin },
+  ],
   [
     "another installation's signing keys",
     'keys of the installation',
     /The keys in .*other\.json are not those that sign/,
-    /file of the other servers/,
+    /file of another server/,
     { SIGNING_KEYS_FILE: folder('other.json') },
   ],
 ];

@@ -66,6 +66,6 @@ it('the start with OTEL_EXPORTER_OTLP_ENDPOINT fails without the OpenTelemetry p
   const environment = { ...stage.environment, NODE_OPTIONS: `--import ${moduleUrl(install)}` };
   const server = startServer({ ...environment, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' });
   expect(await server.ended).toEqual({ code: 1, signal: null });
-  expect(server.stderr()).toMatch(/OTEL_EXPORTER_OTLP_ENDPOINT needs .* @opentelemetry\/sdk-node: install it/);
+  expect(server.stderr()).toMatch(/OTEL_EXPORTER_OTLP_ENDPOINT needs .* @opentelemetry\/sdk-node and .*: install them/);
   await expect(startServer(environment).started).resolves.toMatch(/^http/);
 });

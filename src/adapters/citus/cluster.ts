@@ -35,7 +35,7 @@ export async function clusterFaults(client: Connection, serviceUrl: string): Pro
     `SELECT split_part(extversion, '.', 1)::int AS major FROM pg_extension WHERE extname = 'citus'`,
   );
   const [installed] = rows;
-  if (!installed) return ['The database lacks the extension citus. Run CREATE EXTENSION citus on every node.'];
+  if (!installed) return ['The database lacks the extension citus. Run CREATE EXTENSION citus in it on every node.'];
   if (installed.major < MIN_VERSION) return [`Citus is older than ${MIN_VERSION}. Update it on every node.`];
   const nodes = await nodesOf(client);
   const inactive = nodes.filter(({ isActive }) => !isActive);
@@ -46,7 +46,7 @@ export async function clusterFaults(client: Connection, serviceUrl: string): Pro
     ...(nodes.some(({ isCoordinator, hasShards }) => !isCoordinator && hasShards)
       ? []
       : ['The cluster has no worker for shards. Run SELECT citus_add_node(…), or set shouldhaveshards of a worker.']),
-    ...inactive.map(({ name }) => `The node ${name} is not active. Run SELECT citus_activate_node(…).`),
+    ...inactive.map(({ name }) => `The node ${name} is not active. Start it, then run SELECT citus_activate_node(…).`),
     ...(inactive.length > 0 ? [] : await settingFaults(client, roleOf(serviceUrl))),
     ...(await connectionFaults(serviceUrl)),
   ];
@@ -55,9 +55,9 @@ export async function clusterFaults(client: Connection, serviceUrl: string): Pro
 /** Settings and roles that nodes lack. */
 async function settingFaults(client: Connection, role: string): Promise<string[]> {
   const faults = `SELECT coalesce(string_agg(fault, ' '), '') FROM (
-    SELECT 'Set wal_level = logical: shards move by logical replication.' AS fault
+    SELECT 'Set wal_level = logical, and restart: shards move by logical replication.' AS fault
       WHERE current_setting('wal_level') <> 'logical'
-    UNION ALL SELECT 'Set max_prepared_transactions to at least max_connections.'
+    UNION ALL SELECT 'Set max_prepared_transactions to at least max_connections, and restart.'
       WHERE current_setting('max_prepared_transactions')::int < current_setting('max_connections')::int
     UNION ALL SELECT format('Create the role %s.', ${escapeLiteral(role)})
       WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = ${escapeLiteral(role)})) AS faults`;
@@ -79,7 +79,8 @@ async function connectionFaults(serviceUrl: string): Promise<string[]> {
     ),
   );
   return rows.map(
-    ({ from, to }) => `${from} cannot connect to ${to} as the service's role: see pg_hba.conf and .pgpass.`,
+    ({ from, to }) =>
+      `${from} cannot connect to ${to} as the service's role: start both, or correct pg_hba.conf and .pgpass.`,
   );
 }
 

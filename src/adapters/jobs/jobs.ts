@@ -38,7 +38,10 @@ export function startJobs({ db, jobs, log, pause = 5_000 }: JobOptions) {
   const logFailure = (error: unknown): void => {
     const level = isUnavailable(error) ? 'warn' : 'error';
     const reason = failureOf(error);
-    log[level](reason, 'job_run could not be read or changed; due jobs run later');
+    log[level](
+      reason,
+      'job_run could not be read or changed; due jobs run later, once that works: see "scripts/ces doctor"',
+    );
   };
   const run = async (job: ScheduledJob): Promise<void> => {
     const outcome = await outcomeOf(job, halt.signal, log);

@@ -18,8 +18,10 @@ export async function startTracing(serviceName: string) {
     import('@opentelemetry/sdk-node'),
     import('@opentelemetry/api'),
   ]).catch((cause: unknown) => {
-    const what = 'OTEL_EXPORTER_OTLP_ENDPOINT needs the package @opentelemetry/sdk-node';
-    throw new Error(`${what}: install it, or unset the variable.`, { cause });
+    const what = 'OTEL_EXPORTER_OTLP_ENDPOINT needs the packages @opentelemetry/sdk-node and @opentelemetry/api';
+    throw new Error(`${what}: install them (scripts/production/install.md#build-and-start), or unset the variable.`, {
+      cause,
+    });
   });
   // Send spans only: Prometheus reads the metrics, and standard output has the log.
   const sdk = new NodeSDK({ serviceName, instrumentations: [], metricReaders: [], logRecordProcessors: [] });

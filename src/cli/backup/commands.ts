@@ -201,7 +201,9 @@ async function restoreKeys(terminal: CliIo, backup: BackupStore, { keys }: Manif
 async function listedErasures({ environment, err }: CliIo, given: string | undefined): Promise<Erasure[]> {
   const journal = given ?? readConfig(environment).erasureJournal;
   if (given !== undefined || existsSync(journal)) return readErasures(journal);
-  err(`No erasure is repeated: ${journal} does not exist. If patients were erased, give --erasures.\n`);
+  err(
+    `No erasure is repeated: ${journal} does not exist. If patients were erased, stop, and begin again with --erasures.\n`,
+  );
   return [];
 }
 

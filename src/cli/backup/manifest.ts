@@ -157,14 +157,14 @@ export async function verifyFiles(store: BackupStore, manifest: Manifest): Promi
   });
   if (wrong.length > 0)
     throw new Error(
-      `${store.folder} cannot be used: ${wrong.join(' ')} Use another folder, or create the backup or export again.`,
+      `${store.folder} cannot be used: ${wrong.join(' ')} Use another copy, or of a backup another --at, or create it again.`,
     );
 }
 
 /** @throws Error naming the objects that a backup or an export lacks */
 export function assertComplete(what: 'backup' | 'export', missing: readonly string[]): void {
   if (missing.length === 0) return;
-  const advice = 'Restore them there, then repeat the command';
+  const advice = 'Restore them there from older versions of the bucket or an earlier backup, then repeat the command';
   throw new Error(
     `The ${what} lacks these objects, which are missing or damaged in the object store. ${advice}: ${missing.join(', ')}.`,
   );

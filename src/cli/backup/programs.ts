@@ -100,7 +100,10 @@ function start({ file, major }: Program, url: string | null, args: readonly stri
     const lines = report.split('\n');
     const line = lines.find((each) => each.includes('error:')) ?? lines[0];
     const cause = line?.replace(/\.$/, '') || (child.exitCode ?? child.signalCode);
-    throw new Error(`${basename(file)} failed: ${cause}. Correct the cause, then repeat the command.`);
+    // A database is marked during its restore, so that it cannot be used again.
+    const again =
+      basename(file) === 'pg_restore' && url !== null ? 'restore into another empty database' : 'repeat the command';
+    throw new Error(`${basename(file)} failed: ${cause}. Correct the cause, then ${again}.`);
   };
   return { child, ended };
 }

@@ -33,10 +33,11 @@ function pooler(url: string, requestUrl: string): Check {
 }
 
 function owner(url: string, ownerUrl: string): Check {
-  const remedy = `Set DATABASE_OWNER_URL to the service's database, with the role that owns the schema, without a pooler (${HANDBOOK}#roles).`;
+  const remedy = `Set DATABASE_OWNER_URL to the service's database, with the role that owns the schema and all tables, without a pooler (${HANDBOOK}#roles).`;
   return checkOf('owner', remedy, async () => {
     if ((await identityOf(ownerUrl)) !== (await identityOf(url))) {
-      return failure('DATABASE_OWNER_URL and the URL of the service lead to different databases.', remedy);
+      const advice = 'Correct DATABASE_OWNER_URL or DATABASE_URL (with a pooler, DATABASE_DIRECT_URL).';
+      return failure('DATABASE_OWNER_URL and the URL of the service lead to different databases.', advice);
     }
     const mayMigrate = await read<boolean>(
       ownerUrl,
@@ -45,7 +46,7 @@ function owner(url: string, ownerUrl: string): Check {
     );
     return mayMigrate
       ? ok('The role of DATABASE_OWNER_URL owns the schema.')
-      : failure('The role of DATABASE_OWNER_URL does not own the schema.', remedy);
+      : failure('The role of DATABASE_OWNER_URL does not own the schema, or a table of it.', remedy);
   });
 }
 

@@ -40,7 +40,10 @@ const MAX_BACKUP_AGE_SECONDS = 172_800;
 const BACKUP = 'scripts/production/backup.md';
 const HANDBOOK = 'scripts/production/database.md';
 const MIGRATE = `Run "${PROGRAM} migrate", with DATABASE_OWNER_URL if the service has a separate role.`;
-const START = 'Start a server, and see its log.';
+const RUNBOOKS = 'scripts/production/runbooks.md';
+const startFor = (alert: string) => `Start or restart a server, and see its log (${RUNBOOKS}#${alert}).`;
+/** The remedy for a check that PostgreSQL does not answer. */
+const UNANSWERED = `Run doctor again; if the check fails again, see PostgreSQL's log and ${RUNBOOKS}#connections.`;
 
 /** PostgreSQL's settings and state, as read by {@link readServer}. */
 type Server = Awaited<ReturnType<typeof readServer>>;
@@ -93,12 +96,14 @@ export async function readServer({ everyTenant }: Database) {
 /** Checks a database that answers, and changes nothing. Skips {@link contentChecks} if the build cannot use the schema. */
 export async function checkContents(server: Server, place: CheckedDatabase): Promise<Finding[]> {
   const ofServer = Object.entries(serverChecks).map(([name, run]) => {
-    return { name, remedy: `See ${HANDBOOK}.`, run: async () => run(server, place) };
+    return { name, remedy: UNANSWERED, run: async () => run(server, place) };
   });
   const ofContents = Object.entries(contentChecks).map(([name, run]) => {
-    return { name, remedy: MIGRATE, run: () => run(place, server) };
+    return { name, remedy: `If a right is missing: ${MIGRATE} ${UNANSWERED}`, run: () => run(place, server) };
   });
-  const schema = await runChecks([{ name: 'migrations', remedy: MIGRATE, run: () => migrations(place) }]);
+  const schema = await runChecks([
+    { name: 'migrations', remedy: `If a right is missing: ${MIGRATE} ${UNANSWERED}`, run: () => migrations(place) },
+  ]);
   const isUsable = schema.every(({ level }) => level !== 'failure');
   return [...(await runChecks(ofServer)), ...schema, ...(isUsable ? await runChecks(ofContents) : [])];
 }
@@ -109,7 +114,7 @@ async function migrations({ url }: CheckedDatabase): Promise<Result> {
   if (schema.state === 'behind') return failure(`Pending: ${schema.pending.join(', ')}.`, MIGRATE);
   if (schema.state === 'unknown') return failure(schema.reason, 'See scripts/production/upgrade.md.');
   const message = `The database is newer than this build, which still supports it: ${schema.names.join(', ')}.`;
-  return warning(message, 'Update this server (scripts/production/upgrade.md).');
+  return warning(message, 'Update this build, unless you went back to it (scripts/production/upgrade.md).');
 }
 
 /** The checks of PostgreSQL itself, which need no schema. */
@@ -120,7 +125,7 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
   },
   encoding({ encoding }) {
     if (encoding === 'UTF8') return ok('UTF8.');
-    const advice = "Create the database with ENCODING 'UTF8' TEMPLATE template0, and restore the data into it.";
+    const advice = `Create a database with ENCODING 'UTF8' LOCALE 'C.UTF-8' TEMPLATE template0. Restore existing data into it (${BACKUP}).`;
     return failure(`The encoding of the database is ${encoding}.`, advice);
   },
   extensions({ unavailable }) {
@@ -136,15 +141,23 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     return failure(message, 'Synchronize both machines by NTP.');
   },
   primary(server) {
-    const lag = `${Math.round(server.lagSeconds)} s behind`;
-    const advice = 'Set DATABASE_URL to the primary, and check default_transaction_read_only.';
-    if (server.isStandby) return failure(`The database is a standby, ${lag} its primary.`, advice);
-    if (server.isReadOnly) return failure('Sessions of the database are read-only.', advice);
+    const lag = Math.round(server.lagSeconds);
+    if (server.isStandby) {
+      const advice = `Set DATABASE_URL (with a pooler, its host and DATABASE_DIRECT_URL) to the address of the primary (${HANDBOOK}#standbys).`;
+      return failure(`The database is a standby, whose last change is ${lag} s old.`, advice);
+    }
+    if (server.isReadOnly) {
+      const advice = 'Turn off default_transaction_read_only of PostgreSQL, of the database and of the role.';
+      return failure('Sessions of the database are read-only.', advice);
+    }
     if (server.lagSeconds <= MAX_LAG_SECONDS) return ok('The database accepts changes.');
-    return warning(`A standby is ${lag}.`, 'Check the network and the disk of the standby (pg_stat_replication).');
+    return warning(
+      `A standby is ${lag} s behind.`,
+      'Check the network and the disk of the standby (pg_stat_replication).',
+    );
   },
   durability({ commit, standbyNames, standbys }) {
-    if (standbys === 0 && standbyNames === '') return ok('The primary has no standby.');
+    if (standbys === 0 && standbyNames === '') return ok('This PostgreSQL has no standby.');
     const waits = standbyNames !== '' && !['off', 'local'].includes(commit);
     if (waits && standbys > 0) return ok('A change is acknowledged when a standby has it.');
     if (waits) {
@@ -152,17 +165,17 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
       return failure('No standby is connected, so PostgreSQL confirms no change: callers get 503.', advice);
     }
     const found = `synchronous_standby_names = '${standbyNames}', synchronous_commit = ${commit}`;
-    const advice = `Name the standbys in synchronous_standby_names, with synchronous_commit = on (${HANDBOOK}#standbys).`;
+    const advice = `Name the standbys in synchronous_standby_names, with synchronous_commit = on, and reload (${HANDBOOK}#standbys).`;
     return warning(`A failover may lose acknowledged changes: ${found}.`, advice);
   },
   'database log'({ parameterLength, verbosity }) {
     if (parameterLength === '0' && verbosity === 'terse') return ok('PostgreSQL logs no values of statements.');
     const found = `log_parameter_max_length = ${parameterLength}, log_error_verbosity = ${verbosity}`;
-    const advice = `Set log_parameter_max_length = 0 and log_error_verbosity = terse in postgresql.conf, then reload (${HANDBOOK}).`;
+    const advice = `Set log_parameter_max_length = 0 and log_error_verbosity = terse in PostgreSQL, and reload; ALTER ROLE and ALTER DATABASE must not set others (${HANDBOOK}).`;
     return failure(`PostgreSQL may log health data: ${found}.`, advice);
   },
   async restore(_, { url }) {
-    const advice = 'See scripts/production/backup.md#restore.';
+    const advice = `See ${BACKUP}#restore. Without a restore: ${UNANSWERED}`;
     const fault = await assertRestored(url).catch((error: unknown) => failure(`${causeOf(error)}.`, advice));
     return fault ?? ok('No restore is incomplete.');
   },
@@ -209,8 +222,8 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
   async backup({ db }, { archiving }) {
     if (archiving.isFailing) {
       return failure(
-        'PostgreSQL fails to archive its WAL.',
-        `Correct archive_command: see PostgreSQL's log (${BACKUP}).`,
+        "PostgreSQL's last attempt to archive its WAL failed.",
+        `Correct archive_command or archive_library: see PostgreSQL's log (${BACKUP}#a-point-in-time). If you no longer archive, run "SELECT pg_stat_reset_shared('archiver')" as a superuser.`,
       );
     }
     const created = (await backupAges({ db })).find(({ step }) => step === 'created')?.age ?? null;
@@ -219,28 +232,33 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     if (Math.min(...ages) <= MAX_BACKUP_AGE_SECONDS) return ok(`The last backup is ${hours} h old.`);
     if (!(await hasOldLiveTenant({ db }, MAX_BACKUP_AGE_SECONDS))) return ok('There is no live data to back up yet.');
     const message = ages.length > 0 ? `The last backup is ${hours} h old.` : 'There is no backup.';
-    return failure(message, `Run "${PROGRAM} backup create" every day, by the kit's timer (${BACKUP}).`);
+    const advice = `Schedule "${PROGRAM} backup create" (${BACKUP}#schedule), on Citus base backups (scripts/production/scale.md#backup-of-a-cluster), or correct why it fails (${RUNBOOKS}#backup).`;
+    return failure(message, advice);
   },
   async role({ db }) {
     const { missing, isOwner } = await rightsOfRole(db);
-    if (missing.length > 0) return failure(`The service's role lacks rights on ${missing.join(', ')}.`, MIGRATE);
+    if (missing.length > 0) {
+      const advice = `${MIGRATE} If the database is newer than this build, use the newer build.`;
+      return failure(`The service's role lacks rights on ${missing.join(', ')}.`, advice);
+    }
     if (!isOwner) return ok("The service's role reads and writes rows, and cannot change the schema or the audit.");
     const message = "The service's role may change the schema or the audit.";
-    return warning(message, `Set DATABASE_URL to a separate role without these rights (${HANDBOOK}#roles).`);
+    const advice = `Set DATABASE_URL (with a pooler, DATABASE_DIRECT_URL too) to a separate role for the service (${HANDBOOK}#roles). If it is one, revoke these rights from it and from PUBLIC.`;
+    return warning(message, advice);
   },
   async 'keys of the installation'({ db, config: { signingKeysFile: file } }) {
     const keys = await openSigningKeys(file, null, () => undefined).catch(() => null);
     // The check "signing keys" reports an unreadable file.
     if (!keys) return [];
     if (await areKnown({ db }, await keys.current())) return ok('The database knows the signing keys.');
-    const advice = `Copy the file of the other servers or of the backup. If all are lost, run "${PROGRAM} keys rotate".`;
+    const advice = `Copy the file of another server, or get that of the backup by "${PROGRAM} restore --with-keys" into an empty database. If all are lost, run "${PROGRAM} keys rotate", and copy the file to all servers.`;
     return failure(`The keys in ${file} are not those that sign the tokens of this installation.`, advice);
   },
   cluster: ({ url }) => clusterResults(url),
   async providers({ db }) {
     const incomplete = await incompleteProviders(db);
     if (incomplete.length === 0) return ok('Active providers of live tenants have a credential and a DEA number.');
-    const advice = `Add credential and deaNumber to the file, then run "${PROGRAM} provider import".`;
+    const advice = `Import them with credential and deaNumber ("${PROGRAM} provider import").`;
     return incomplete.map((of) => warning(incompleteText(of), advice));
   },
   async jobs({ db }) {
@@ -249,13 +267,15 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     const late = `${due} jobs are due, the oldest for ${Math.round(oldestSeconds)} s.`;
     if (!isLate && failed === 0) return ok('No job is late.');
     return [
-      ...(isLate ? [warning(late, START)] : []),
-      ...(failed > 0 ? [warning(`The last run of ${failed} jobs failed.`, 'See the log of the servers.')] : []),
+      ...(isLate ? [warning(late, startFor('work-late'))] : []),
+      ...(failed > 0
+        ? [warning(`The last run of ${failed} jobs failed.`, `See the log of the servers (${RUNBOOKS}#work-late).`)]
+        : []),
     ];
   },
   async audit({ db }) {
     const seconds = (await checkpointDelay(db)) ?? 0;
     if (seconds <= MAX_CHECKPOINT_DELAY_SECONDS) return ok('Rows of the audit get their checkpoints in time.');
-    return warning(`Rows of the audit have waited for a checkpoint for ${Math.round(seconds)} s.`, START);
+    return warning(`Rows of the audit have waited for a checkpoint for ${Math.round(seconds)} s.`, startFor('audit'));
   },
 };

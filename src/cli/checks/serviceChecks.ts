@@ -50,7 +50,7 @@ export function diskCheck(config: Config): Check {
 const mebibytes = (bytes: number): number => Math.floor(bytes / 1024 ** 2);
 
 function signingKeys({ signingKeysFile: file, createSigningKeys }: Config): Check {
-  const remedy = `Restore the file from the backup, or make new keys by "${PROGRAM} keys rotate" (${INSTALL}).`;
+  const remedy = `Correct SIGNING_KEYS_FILE, copy the file of another server, or get that of the backup by "${PROGRAM} restore --with-keys" into an empty database. If all are lost, move a damaged file away, then run "${PROGRAM} keys rotate" (${INSTALL}#signing-keys).`;
   return checkOf('signing keys', remedy, async () => {
     const found = await stat(file).catch((error: unknown) => {
       if (errorCode(error) === 'ENOENT') return null;
@@ -62,15 +62,16 @@ function signingKeys({ signingKeysFile: file, createSigningKeys }: Config): Chec
     // Allow the group to read, because Kubernetes mounts secrets in this way.
     if ((found.mode & 0o027) === 0) return ok(`${file} is readable, for the service only.`);
     const mode = (found.mode & 0o777).toString(8);
-    return failure(`Others may read or change ${file} (mode ${mode}).`, `Run chmod 600 ${file}, then rotate the keys.`);
+    const advice = `Run chmod 600 ${file} (Kubernetes: defaultMode: 0440 of the secret), then rotate the keys (scripts/production/runbooks.md#logins).`;
+    return failure(`Others may read or change ${file} (mode ${mode}).`, advice);
   });
 }
 
 function objectStore({ dataDir, objectStore: store }: Config): Check {
   const advice =
     store.kind === 's3'
-      ? 'Start the object store, or correct the S3_… variables and the rights of S3_ACCESS_KEY to put, get, list and delete'
-      : 'Check DATA_DIR';
+      ? 'Start the object store, or correct the S3_… variables and the rights of S3_ACCESS_KEY to put, get, list and delete, and to read the versioning of the bucket'
+      : 'Make the folder documents in DATA_DIR writable for the user of the service, and free space on its disk';
   const remedy = `${advice} (${INSTALL}#object-store).`;
   const run = async () => {
     const objects = await openObjectStore({ dataDir, store, timeout: REQUEST_TIMEOUT_MS });
@@ -86,7 +87,7 @@ function objectStore({ dataDir, objectStore: store }: Config): Check {
     }
     const works = ok(`An object was stored, read, listed and deleted (${store.kind}).`);
     if ((await objects.isVersioned?.()) !== false) return works;
-    const advice = 'Enable versioning of the bucket (scripts/production/backup.md).';
+    const advice = `Enable versioning of the bucket, unless "${PROGRAM} backup create" copies the documents (scripts/production/backup.md).`;
     return [works, warning('The bucket keeps no versions.', advice)];
   };
   // Allow time for several requests, each with its own timeout: a store that is slow is not down.
@@ -100,7 +101,8 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 function scanner({ documentScanner }: Config): Check {
-  return checkOf('scanner', 'Start clamd, or correct CLAMAV_ADDRESS.', async () => {
+  const remedy = 'Start clamd, correct CLAMAV_ADDRESS, or let the user of the service use the socket.';
+  return checkOf('scanner', remedy, async () => {
     try {
       await all(createDocumentScanner(documentScanner).scanned(Readable.from([Buffer.from(EICAR)])));
     } catch (error) {
@@ -141,7 +143,7 @@ function baseUrl(config: Config): Check {
     });
     if ('level' in response) return response;
     const { service, version: running } = Object(await response.json().catch(() => null)) as Record<string, unknown>;
-    if (service !== serviceName) return failure(`${url}/healthz is not this service.`, remedy);
+    if (service !== serviceName) return failure(`${url}/healthz is not answered by this service.`, remedy);
     if (running !== version) {
       const message = `${url} runs ${String(running)}, and this program is ${version}.`;
       return warning(message, 'Restart the server, or update the older one.');
