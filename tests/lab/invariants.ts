@@ -48,15 +48,16 @@ export function lostUpdates({ sights: all }: Known): string[] {
 }
 
 /** A refusal agrees with the state before and after it, if they are the same version. */
-export function wrongRefusals({ sights, refused }: Known): string[] {
+export function wrongRefusals({ sights, refused }: Known, isClockMoving: boolean): string[] {
   return refused.flatMap((intent) =>
     intent.attempts.flatMap(({ sent, got, body }) => {
       const before = sights.findLast(({ to }) => to < sent);
       const after = sights.find(({ from }) => from > got);
       if (!before || before.version !== after?.version) return [];
       const { version, body: shown } = before;
-      // A claim may have lapsed without a change (R-44).
-      const isOther = body.current_status !== shown.status && shown.status !== 'in_review';
+      // Until a sweep runs, the stored status of a lapsed claim or of an encounter past its deadline is the earlier one (R-44).
+      const isDue = shown.status === 'in_review' || (isClockMoving && body.current_status === 'expired');
+      const isOther = body.current_status !== shown.status && !isDue;
       const isWrong =
         (body.code === 'version_conflict' && intent.ifMatch === `"${version}"`) ||
         (body.code === 'invalid_state' && shown.gfe_no && intent.operation !== 'revokeApprovals' && isOther);

@@ -138,13 +138,14 @@ export function auditRecords(evidence: Evidence): string[] {
   const latest = [...known.values()].map(({ sights }) => sights.at(-1)?.body);
   const orders = latest.filter((body) => body?.lines);
   const encounters = latest.filter((body) => body?.gfe_no && body.version);
-  const checks = [lostUpdates, wrongRefusals, missingEffects, wrongPayments, lateAddresses];
+  const checks = [lostUpdates, missingEffects, wrongPayments, lateAddresses];
   const ofRecords = [...known].flatMap(([record, one]) => {
     const { body } = one.sights[0] ?? {};
     const own = events.get(record) ?? [];
     const created = body?.lines ? 'order.created' : body?.gfe_no ? 'encounter.created' : undefined;
     const found = [
       ...staleReads(one, isClockMoving),
+      ...wrongRefusals(one, isClockMoving),
       ...checks.flatMap((check) => check(one)),
       ...(body?.gfe_no ? [...impossibleSteps(one), ...claimsOfOthers(one)] : lostVerifications(one)),
       ...countedEvents(one, own, isClockMoving),
