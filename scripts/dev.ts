@@ -33,6 +33,6 @@ async function serve(): Promise<void> {
 }
 
 await serve().catch((error: unknown) => {
-  process.stderr.write(`The service did not start. ${messageOf(error)}\n`);
+  process.stderr.write(`"make dev" failed. ${messageOf(error)}\n`);
   process.exitCode = 1;
 });

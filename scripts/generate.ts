@@ -278,7 +278,9 @@ async function generateClient(committed: string): Promise<void> {
   // The client contains the schema, laid out by Prisma.
   const compact = (text = ''): string => text.replaceAll(/\s|\\n/g, '');
   if (!compact(client).includes(compact(JSON.stringify(schema)))) {
-    throw new Error('generated/prisma does not fit schema.prisma: install Prisma by "make install", then repeat.');
+    throw new Error(
+      'generated/prisma does not fit schema.prisma: run "make install generate", and commit generated/prisma.',
+    );
   }
 }
 

@@ -61,7 +61,7 @@ export function licenseFaults(lockFile: LockFile): string[] {
     .filter(([name, license]) => !(name in reviewed) && !isAllowed(license))
     .map(
       ([name, license]) =>
-        `${name}: the license ${license} is not on the list of scripts/licenses.ts: review it and add it there, or remove the package`,
+        `${name}: the license ${license} is not accepted: review it and add this version to "reviewed" in licenses.ts, or remove it`,
     );
 }
 

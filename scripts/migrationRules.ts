@@ -7,14 +7,18 @@ const TABLE =
 /** Statements, and clauses of ALTER TABLE, that a migration of an existing table must not contain, with advice. */
 const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/^(CREATE( UNIQUE)?|DROP) INDEX (?!CONCURRENTLY IF )/, 'Change indexes by CONCURRENTLY IF [NOT] EXISTS.'],
-  [/^RENAME\b/, 'Add a table or column instead of renaming one: servers of the last release use its name.'],
+  [
+    /^RENAME\b/,
+    'Add a table, column or constraint instead of renaming one: servers of the last release may use its name.',
+  ],
   [/^ADD COLUMN (?!.* DEFAULT ).*NOT NULL|SET NOT NULL$/s, 'Only a new column with a DEFAULT can be NOT NULL.'],
   [/^ADD COLUMN .*\b(REFERENCES|CHECK|UNIQUE|PRIMARY KEY)\b/s, 'A new column gets its constraint by ADD CONSTRAINT.'],
   [
     /^ADD CONSTRAINT (?!.*(NOT VALID|USING INDEX))/s,
-    'Add a constraint NOT VALID and validate it in a later migration; instead of UNIQUE, create an index CONCURRENTLY.',
+    'Add CHECK and FOREIGN KEY NOT VALID, and validate them in a later migration; add UNIQUE and PRIMARY KEY USING an ' +
+      'INDEX that an earlier migration created CONCURRENTLY.',
   ],
-  [/^ALTER COLUMN .* TYPE /s, 'A change of type rewrites the table: add a column.'],
+  [/^ALTER COLUMN .* TYPE /s, 'A change of type may rewrite the table: add a column instead.'],
 ];
 
 /** The faults of a migration, with advice: what could disturb servers of the last release, and locks that are not stated. */
@@ -31,17 +35,22 @@ export function faultsOfMigration(sql: string): string[] {
   const faults = REFUSED.filter(([pattern]) => has(pattern)).map(([, advice]) => advice);
 
   if (has(/^DROP (TABLE|COLUMN)\b/) && !/^-- Unused since \d+\.\d+\.\d+/m.test(sql))
-    faults.push('Drop a table or column a release after its last use: state "-- Unused since 1.0.0".');
+    faults.push(
+      'Drop a table or column a release after its last use: state that release as in "-- Unused since 1.0.0".',
+    );
   if (has(/NOT VALID$/) && has(/^VALIDATE /))
     faults.push('Validate a constraint in a later migration: this one holds a stronger lock.');
   if (kind === 'transaction' && has(/ INDEX CONCURRENTLY /))
-    faults.push('Put nothing else into a file with INDEX CONCURRENTLY.');
+    faults.push(
+      'A file with INDEX CONCURRENTLY may contain only CREATE INDEX CONCURRENTLY and DROP INDEX CONCURRENTLY.',
+    );
   if (kind === 'transaction' && has(/^(WITH|UPDATE|DELETE)\b/))
-    faults.push('Change rows in batches: end the line "-- Locks:" with "; in batches".');
+    faults.push('Change rows in batches, in a file of its own, whose line "-- Locks:" ends with "; in batches".');
   if (kind === 'batches' && !(clauses.length === 1 && has(/^(UPDATE|DELETE)\b.* LIMIT \d+/s)))
     faults.push('A migration in batches is one UPDATE or DELETE with a SELECT … LIMIT.');
 
-  if (!stated) faults.push('State the locks: "-- Locks: none", or "-- Locks: ACCESS EXCLUSIVE table; reads no row".');
+  if (!stated)
+    faults.push('State the locks in this form: "-- Locks: none", or "-- Locks: ACCESS EXCLUSIVE table; reads no row".');
   const locked = ofExisting.flatMap((statement) => TABLE.exec(statement)?.[1] ?? []);
   const unstated = locked.filter((name) => stated && !stated.locks.some(({ table }) => table === name));
   return [...faults, ...unstated.map((table) => `State the lock of ${table}.`)];

@@ -9,7 +9,7 @@ const { node } = process.versions;
 
 if (node.localeCompare(wanted, 'en', { numeric: true }) < 0) {
   process.stderr.write(
-    `Node.js ${node} is too old: install ${wanted} or newer ("nvm install" takes what .nvmrc says).\n`,
+    `Node.js ${node} is too old: install ${wanted} or newer ("nvm install" in the service's folder does that).\n`,
   );
   process.exit(1);
 }

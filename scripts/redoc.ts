@@ -14,7 +14,9 @@ export function separated(built: string): { readonly html: string; readonly scri
   const hash = `'sha256-${createHash('sha256').update(inline).digest('base64')}'`;
   if (hash !== INLINE_SCRIPT)
     throw new Error(
-      `Redoc's inline script changed: set INLINE_SCRIPT to ${hash} or, if redoc.ts no longer finds the script, adapt it.`,
+      inline === ''
+        ? 'The page has no inline script of Redoc: adapt scripts/redoc.ts.'
+        : `Redoc's inline script changed: review it, then set INLINE_SCRIPT in docs.ts to ${hash}.`,
     );
   const modules = ['redoc.js', 'contract.js'].map((name) => `<script type="module" src="/docs/${name}"></script>`);
   return {
@@ -36,7 +38,8 @@ function withoutSearch(rendered: string): string {
   const [before = '', after, ...others] = rendered.split(
     /<div class="[^"]*"><div data-testid="search-trigger".*?(?:<\/div>){3}/,
   );
-  if (after === undefined || others.length > 0) throw new Error('Redoc has another search: adapt scripts/redoc.ts.');
+  if (after === undefined || others.length > 0)
+    throw new Error('The page does not have the search of Redoc once: adapt scripts/redoc.ts.');
   return before + after;
 }
 

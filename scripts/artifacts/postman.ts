@@ -54,7 +54,10 @@ if (pm.request.url.getPath() !== '/oauth/token' && !(value(name + '.expires') > 
     header: { 'Content-Type': 'application/json' },
     body: { mode: 'raw', raw: JSON.stringify({ grant_type: 'client_credentials', ...credentials }) },
   }, (error, response) => {
-    if (error || response.code !== 200) throw new Error('No token: check baseUrl, ' + id + ' and ' + secret + '.');
+    if (error || response.code !== 200) {
+      const reason = String(error || response.code);
+      throw new Error('No token (' + reason + '): check baseUrl, ' + id + ' and ' + secret + ', or retry.');
+    }
     const { access_token, expires_in } = response.json();
     pm.collectionVariables.set(name + '.accessToken', access_token);
     pm.collectionVariables.set(name + '.expires', Date.now() + (expires_in - 60) * 1000);

@@ -75,7 +75,8 @@ const ask = (agent: Agent, url: string, method: string, headers: OutgoingHttpHea
       const { statusCode = 0 } = response;
       response.resume().once('end', resolve);
       // Only one reset of a sandbox runs at a time; the others get 409.
-      if (statusCode >= 300 && statusCode !== 409) reject(new Error(`${method} ${url}: ${statusCode}`));
+      if (statusCode >= 300 && statusCode !== 409)
+        reject(new Error(`${method} ${url} got ${statusCode}: correct neighbour.ts or the server.`));
     });
     sent.once('error', reject).end();
   });

@@ -13,7 +13,7 @@ const NOTES = `
 Run it on the coordinator, as the schema's owner (DATABASE_OWNER_URL), after "${PROGRAM} migrate". It checks the
 nodes first, and then puts all tables in their places in one transaction: an interrupted command changes nothing, and a
 repeated one completes the layout. Stop the servers if the database has rows: their requests would wait for the copy.
-With --json: tables with table, place and isPlaced.`;
+With --json: tables with table, place and isPlaced, as they were before the command.`;
 
 /** Adds `citus layout`. */
 export function addCitusCommands(program: Command, terminal: CliIo): void {
@@ -29,11 +29,12 @@ export function addCitusCommands(program: Command, terminal: CliIo): void {
         const tables = await withClient(config, placesOf);
         const missing = tables.filter(({ isPlaced }) => !isPlaced);
         if (!dryRun) {
-          if (missing.length > 0) await confirm(terminal, `This distributes ${missing.length} tables.`, yes);
+          if (missing.length > 0)
+            await confirm(terminal, `This moves ${missing.length} tables to their places in the cluster.`, yes);
           await withClient(config, layOut);
           await recordedOn(terminal, url, async () => null);
         }
-        print(terminal, json, { tables }, `${listOf(tables)}\n${marked(dryRun, told(missing.length))}`);
+        print(terminal, json, { tables }, `${listOf(tables)}\n${marked(dryRun, told(missing.length, dryRun))}`);
       });
     },
   );
@@ -45,5 +46,5 @@ const listOf = (tables: readonly PlacedTable[]): string =>
     tables.map(({ table: name, place, isPlaced }) => [name, place, isPlaced ? place : 'local']),
   );
 
-const told = (count: number): string =>
-  count === 0 ? 'All tables are in their places.' : `Distributed ${count} tables.`;
+const told = (count: number, dryRun: boolean | undefined): string =>
+  count === 0 ? 'All tables are in their places.' : `${dryRun ? 'To move' : 'Moved'} to their places: ${count} tables.`;

@@ -13,7 +13,8 @@ SHARE UPDATE EXCLUSIVE and ROW EXCLUSIVE block none.`;
 
 /** Adds `migrate`, which works on a database whose schema is behind; most other commands refuse such a database. */
 export function addMigrateCommand(program: Command, terminal: CliIo): void {
-  const description = 'apply the pending migrations; a server refuses to start on a database that lacks one';
+  const description =
+    'apply the pending migrations; without --migrate, a server refuses to start if DATABASE_URL lacks one';
   addCommand(program, 'migrate', description, ['--status', '--plan', ''], { notes: NOTES })
     .option('--status', 'only list pending migrations; exit code 1 if there are any')
     .addOption(new Option('--plan', 'only print how pending migrations run and what they lock').conflicts('status'))
@@ -51,4 +52,6 @@ const locksOf = (locks: PlannedMigration['locks']): string =>
   locks.map(({ mode, table: name, rows }) => `${mode} ${name} (${rows ?? 'unknown'} rows)`).join(', ') || 'none';
 
 const listed = (state: string, names: readonly string[]): string =>
-  names.length === 0 ? 'The schema is up to date.' : names.map((name) => `${state} ${name}`).join('\n');
+  names.length === 0
+    ? 'The schema lacks no migration of this build.'
+    : names.map((name) => `${state} ${name}`).join('\n');

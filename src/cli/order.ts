@@ -41,7 +41,8 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
         }
         return found;
       });
-      const told = `Orders with stopped lines: ${orders.length}. ${orders.join(', ')}`;
+      const counted = `Orders with ${dryRun ? 'lines to stop' : 'stopped lines'}: ${orders.length}.`;
+      const told = [counted, orders.join(', ')].filter(Boolean).join(' ');
       print(terminal, json, { orders }, marked(dryRun, told));
     });
 }

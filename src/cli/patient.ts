@@ -102,7 +102,9 @@ export async function erase(
   try {
     for (const key of erased.objects) await store.remove(key);
   } catch {
-    terminal.err('The object store did not remove all files of the documents. The daily job removes the others.\n');
+    terminal.err(
+      'Warning: The object store still has files of the removed documents. The daily job of a server removes them.\n',
+    );
   }
   return erased;
 }

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import { isUnavailable, sqlState } from '../adapters/database/databaseErrors.js';
+import { isUnavailable, sqlState, UnknownOutcome } from '../adapters/database/databaseErrors.js';
 import { POOLER_REMEDY } from '../adapters/database/databaseUrl.js';
 import { lastLine } from '../failures.js';
 import { Problem } from '../problem.js';
@@ -117,8 +117,9 @@ function adviceOf(error: unknown, text: string, { environment }: CliIo): string 
 }
 
 function textOf(error: unknown): string {
+  if (error instanceof UnknownOutcome) return `${error.message}.`;
   if (isUnavailable(error))
-    return `The database cannot be used now: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;
+    return `The database cannot do this now: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;
   // The problem's own text is for callers of the API.
   if (error instanceof Problem && error.cause !== undefined)
     return `A part of the service is unavailable: ${lastLine(error.cause).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;

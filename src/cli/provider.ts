@@ -26,7 +26,10 @@ export function addProviderCommands(program: Command, terminal: CliIo): void {
       ...faultless(file, await importProviders(context, id, text)),
       incomplete: (await incompleteProviders(context.db)).find(({ tenantId }) => tenantId === id),
     }));
-    if (incomplete) terminal.err(`Warning: ${incompleteText(incomplete)} Import each with both.\n`);
+    if (incomplete)
+      terminal.err(
+        `Warning: ${incompleteText(incomplete)} Import what is missing, if they have it: they cannot approve scheduled drugs without both.\n`,
+      );
     print(terminal, json, report, fields(report));
   });
 }

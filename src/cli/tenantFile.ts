@@ -98,7 +98,9 @@ export async function importTenant(
   const { tenant = '', objectStore, migrations, objects, missing, dump, rows } = manifest;
   // The jobs of each database would delete documents that only the other one names.
   if (objectStore === storeName)
-    throw new Error('Both databases use one object store. Set another S3_BUCKET or DATA_DIR here.');
+    throw new Error(
+      "The tenant's documents were exported from this object store. Import with another S3_BUCKET or DATA_DIR.",
+    );
   await withClient({ connectionString: url }, async (client) => {
     assertSameSchema(await describeMigrations(client), migrations);
     const tables = await tenantTables(client);

@@ -33,7 +33,12 @@ export function addTenantFileCommands(tenant: Command, terminal: CliIo): void {
         ),
       );
       const { tenant: id, rows, objects, missing } = manifest;
-      print(terminal, json, { tenant: id, rows, documents: objects.length, missing }, `${id} is in ${to}.`);
+      print(
+        terminal,
+        json,
+        { tenant: id, rows, documents: objects.length, missing },
+        `The rows and ${objects.length} documents of ${id} are in ${to}.`,
+      );
       assertComplete('export', missing);
     });
 

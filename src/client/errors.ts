@@ -6,7 +6,7 @@ export type Problem = components['schemas']['Problem'];
 /** The codes of problems, the errors of OAuth, and `unknown` for responses of proxies and the like. */
 export type ErrorCode = (typeof knownValues)['ProblemCode' | 'OAuthError.error'][number] | 'unknown';
 
-const FOREIGN = 'not a response of the service. Check its address and proxies, then retry.';
+const FOREIGN = 'no error that the service describes. Check the address of the service and proxies, then retry.';
 
 /** A request that the service rejected, or could not process. */
 export class ApiError extends Error {

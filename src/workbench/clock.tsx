@@ -9,7 +9,7 @@ export async function clock(session: Session) {
   const { client } = session;
   const { now, offsetSeconds } = await client.sandbox.getClock();
   const reset = async (): Promise<void> => {
-    if (!confirm('Remove everything that was created in this sandbox, and set its clock back?')) return;
+    if (!confirm('Set the records and the clock of this sandbox back? API clients and webhook endpoints stay.')) return;
     session.open = undefined;
     await session.change(client.sandbox.reset(), 'The sandbox was reset.');
   };

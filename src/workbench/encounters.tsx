@@ -63,7 +63,10 @@ export async function createEncounter(session: Session, fields: URLSearchParams)
   const { client } = session;
   const email = fields.get('email') ?? '';
   const { data } = await firstPage(client.pages('/clients', { email }));
-  if (!data[0]) throw new Error(`No patient has the e-mail ${email}: create one (POST /clients).`);
+  if (!data[0])
+    throw new Error(
+      `Your client sees no patient with the e-mail ${email}: create one (POST /clients), or enter another.`,
+    );
   const body = {
     patientId: data[0].user_id,
     clinicId: fields.get('clinic') ?? '',

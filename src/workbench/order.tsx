@@ -34,7 +34,7 @@ export function orderOf(session: Session, order: Order) {
     <>
       <h3>{[`${order_no} `, badge(order.order_status)]}</h3>
       <p>
-        Total {order.grand_total}, paid {order.paid_amt}, held {order.held_amt}, due {balance_amt} USD
+        Total {order.grand_total}, paid {order.paid_amt}, held {order.held_amt}, due {balance_amt} {order.currency}
       </p>
       {Number(balance_amt) > 0 && action('write:order', `Pay ${balance_amt}`, pay)}
       {table('Lines', order.lines, {

@@ -23,7 +23,7 @@ export async function requests({ client }: Session) {
       Requests: ([, { length }]) => length,
     }),
     <h3>Latest requests</h3>,
-    latest.length === 0 && <p class="muted">None yet: send one, for example with Run in the reference.</p>,
+    latest.length === 0 && <p class="muted">None: send one, for example with Run in the reference.</p>,
     <ol>
       {latest.map((request) => (
         <RequestLine key={`${request.requestId} ${request.at}`} client={client} {...request} />

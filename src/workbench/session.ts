@@ -46,7 +46,7 @@ export async function signIn(credentials: Credentials): Promise<Client> {
 export async function keep(credentials: Credentials, clock: Promise<unknown>): Promise<void> {
   await clock.catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
-    throw new Error('Sign in with an API client of a sandbox tenant that has the permission sandbox:simulate.');
+    throw new Error('Sign in with an API client that has the permission sandbox:simulate in a sandbox tenant.');
   });
   sessionStorage.setItem(KEPT, JSON.stringify(credentials));
 }

@@ -34,7 +34,7 @@ it('migrate lists pending migrations with --status, applies them, and then repor
 
   expect(await runJson(environment, 'migrate')).toEqual({ applied: pending });
   expect(await status()).toEqual({ code: 0, stdout: '{\n  "pending": []\n}\n', stderr: '' });
-  const done = { code: 0, stdout: 'The schema is up to date.\n', stderr: '' };
+  const done = { code: 0, stdout: 'The schema lacks no migration of this build.\n', stderr: '' };
   expect(await runProgram(environment, 'migrate')).toEqual(done);
   expect(await runProgram(environment, 'migrate', '--status')).toEqual(done);
   const row = { name: 'migrate', tenant_id: '-', resource_type: null, outcome: 'success' };
@@ -60,7 +60,7 @@ it('migrate accepts a newer schema that this build supports, and refuses an unsu
   await rowsOf(environment.DATABASE_URL, later);
   expect(await runProgram(environment, 'migrate', '--status')).toEqual({
     code: 0,
-    stdout: 'The schema is up to date.\n',
+    stdout: 'The schema lacks no migration of this build.\n',
     stderr:
       'The database is newer than this build, which still supports it. Later migrations: 29991231000000_future.\n',
   });
@@ -70,7 +70,7 @@ it('migrate accepts a newer schema that this build supports, and refuses an unsu
   for (const args of [['migrate'], ['migrate', '--status']]) {
     expect(await runProgram(environment, ...args)).toEqual(refusal(1, /29991231000000_future/));
     const silent = await runProgram(SILENT, ...args);
-    expect(silent).toEqual(refusal(1, /cannot be used now/));
+    expect(silent).toEqual(refusal(1, /cannot do this now/));
     expect(silent.stderr).not.toContain('hunter2');
   }
 });

@@ -100,7 +100,7 @@ describe('order hold', () => {
   it('changes nothing with --dry-run, and needs --yes without a terminal', async () => {
     const { sku, waiting, sent } = await twoOrders();
     const before = await Promise.all([waiting, sent].map(orderOf));
-    const stdout = `Dry run, nothing was changed: Orders with stopped lines: 2. ${waiting}, ${sent}\n`;
+    const stdout = `Dry run, nothing was changed: Orders with lines to stop: 2. ${waiting}, ${sent}\n`;
     expect(await run(...hold('--product', sku, '--dry-run'))).toEqual({ code: 0, stdout, stderr: '' });
     const audited = { tenantId: partner.tenantId, operationId: 'order hold --dry-run', outcome: 'success' } as const;
     expect(await harness.domain.db.prisma.auditEvent.count({ where: audited })).toBe(1);

@@ -113,7 +113,10 @@ it('a listener that ended at an event continues with the next one, and ends with
   await ended(start(partner, '--until', 'order.held'));
   const seen = received.length;
   const [code, , errors] = await ended(start(partner, '--until', 'order.held', '--timeout', '2'));
-  expect([code, errors]).toEqual([1, 'Stopped after 2 s without an event order.held: cause one, or raise --timeout.\n']);
+  expect([code, errors]).toEqual([
+    1,
+    'Stopped after 2 s without forwarding an event order.held: cause one, see that your receiver accepts it, or raise --timeout.\n',
+  ]);
   expect(received.map(({ id }) => id)).toEqual(await feed(partner));
   expect(seen).toBeLessThan(received.length);
 });

@@ -28,4 +28,4 @@ psql -h "$work" -d "${PGDATABASE:-ces}" -v ON_ERROR_STOP=1 -qAt -F ' ' -c "
     stored AS (SELECT tenant_id, id FROM client WHERE tenant_id IN (SELECT id FROM live))
   SELECT (SELECT count(*) FROM stored), 'patients,',
     (SELECT count(*) FROM audited FULL JOIN stored USING (tenant_id, id) WHERE audited.id IS NULL OR stored.id IS NULL),
-    'differ from the audit; the last change is of', (SELECT max(at) FROM audit_event)"
+    'differ from the audit; the latest row of the audit is of', (SELECT max(at) FROM audit_event)"

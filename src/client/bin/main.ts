@@ -69,7 +69,7 @@ async function runListen(values: Values): Promise<void> {
     setTimeout(
       end,
       Number(timeout) * 1000,
-      `Stopped after ${timeout} s${until ? ` without an event ${until}: cause one, or raise --timeout` : ''}.`,
+      `Stopped after ${timeout} s${until ? ` without forwarding an event ${until}: cause one, see that your receiver accepts it, or raise --timeout` : ''}.`,
     ).unref();
   await listen({
     ...{ baseUrl: CES_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, secret: WEBHOOK_SECRET, forward, state },
@@ -100,5 +100,7 @@ function messageOf(error: unknown): string {
   if (error instanceof ApiError) return `${error.message}${error.docUrl ? ` ${error.docUrl}` : ''}`;
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
+  if (error.name === 'TimeoutError') return `${error.message}. See that the service runs, and check CES_URL.`;
+  if ('path' in error) return `${error.message}. Correct that, or name another file with --state.`;
   return cause instanceof Error ? `${error.message}: ${cause.message}. Check CES_URL.` : error.message;
 }
