@@ -112,14 +112,15 @@ function adviceOf(error: unknown, text: string, { environment }: CliIo): string 
   if (pooler.test(text)) return remedy;
   const state = sqlState(error) ?? (error instanceof Error ? sqlState(error.cause) : undefined);
   if (state === '42P01') return `Run "${PROGRAM} migrate" first.`;
-  if (state !== '42501' || environment['DATABASE_OWNER_URL'] || text.includes('DATABASE_OWNER_URL')) return undefined;
+  if (state !== '42501' || text.includes('DATABASE_OWNER_URL')) return undefined;
+  if (environment['DATABASE_OWNER_URL']) return `Run "${PROGRAM} migrate", or correct the role of DATABASE_OWNER_URL.`;
   return `Set DATABASE_OWNER_URL. If that is not enough, run "${PROGRAM} migrate" with it.`;
 }
 
 function textOf(error: unknown): string {
   if (error instanceof UnknownOutcome) return `${error.message}.`;
   if (isUnavailable(error))
-    return `The database cannot do this now: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;
+    return `The database cannot do this now: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor", or after a timeout repeat the command.`;
   // The problem's own text is for callers of the API.
   if (error instanceof Problem && error.cause !== undefined)
     return `A part of the service is unavailable: ${lastLine(error.cause).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;

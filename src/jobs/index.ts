@@ -49,10 +49,11 @@ function sweep(name: string, interval: number, work: (context: JobContext) => Pr
   return { name, interval, run };
 }
 
-/** Removes stored objects of interrupted uploads, for which it must list the whole store. */
+/** Removes stored objects without a row, for which it must list the whole store. */
 async function removeOrphans(context: JobContext): Promise<void> {
   const removed = await removeOrphanedObjects(context, { signal: context.signal });
-  if (removed.objects + removed.unfinished > 0) context.log.info(removed, 'removed objects of interrupted uploads');
+  if (removed.objects + removed.unfinished > 0)
+    context.log.info(removed, 'removed objects without a row, and unfinished uploads');
 }
 
 /** Every job of the service. */

@@ -101,7 +101,9 @@ export async function migrate(
       ).catch((cause: unknown) => {
         // A lock's error, the only one with a cause, has advice already.
         const hasAdvice = cause instanceof Error && cause.cause !== undefined;
-        const advice = hasAdvice ? '' : '. Correct this (if a right is missing, DATABASE_OWNER_URL), then repeat the command.';
+        const advice = hasAdvice
+          ? ''
+          : '. Correct this (if a right is missing, DATABASE_OWNER_URL), then repeat the command.';
         throw new Error(`Migration ${name} failed: ${messageOf(cause)}${advice}`, { cause });
       });
     }

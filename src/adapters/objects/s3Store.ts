@@ -187,7 +187,9 @@ function unavailable(error: unknown): never {
   const cause =
     wrong === undefined
       ? new Error(
-          `Check the object store at S3_ENDPOINT and the folder spool in DATA_DIR, one of which failed: ${reason}`,
+          reason === 'NoSuchKey'
+            ? 'S3_BUCKET lacks an object (NoSuchKey): restore an older version of it, or that of a backup'
+            : `Check the object store at S3_ENDPOINT and the folder spool in DATA_DIR, one of which failed: ${reason}`,
         )
       : new WrongStoreSetting(`${wrong} (${reason})`);
   throw new Problem('dependency_unavailable', undefined, { cause });

@@ -39,7 +39,7 @@ const REMEDIES: readonly (readonly [cause: RegExp, remedy: string])[] = [
     /self-signed certificate|unable to (get (local )?issuer|verify the first) certificate/i,
     'Set NODE_EXTRA_CA_CERTS to the file with the certificate of your authority (for PostgreSQL: sslrootcert in the URL).',
   ],
-  [/certificate has expired/i, 'Renew the certificate.'],
+  [/certificate has expired/i, 'Renew the certificate, and reload the program that presents it.'],
   POOLER_REMEDY,
   // The disk's check has its own remedy: it opens no file.
   [

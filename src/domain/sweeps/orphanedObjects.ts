@@ -10,8 +10,8 @@ const BATCH = 1000;
 const keyPattern = new RegExp(`^[^/]+/clients/${UUID}/[a-z-]+/${UUID}(/[^/]+)?$`);
 
 /**
- * Removes the remains of interrupted uploads: objects without a row, and unfinished objects. Keeps objects younger than
- * the safe age, whose upload may be running, and keys of unknown form or tenants. Safe to run concurrently.
+ * Removes objects without a row, which interrupted uploads and erasures leave, and unfinished objects. Keeps objects
+ * younger than the safe age, whose upload may be running, and keys of unknown form or tenants. Safe to run concurrently.
  * @returns the numbers of removed objects and removed unfinished objects
  * @throws Problem dependency_unavailable if the store fails; the signal's reason if it aborts
  */
