@@ -82,7 +82,7 @@ export async function breakingChanges(root: string): Promise<string[]> {
   return [
     ...[...changes]
       .filter(([name]) => !names.includes(name))
-      .map(([name, message]) => `${name}: ${message} Undo it, or allow it in ${ALLOWED}.`),
+      .map(([name, message]) => `${name}: ${message} Undo this change, or allow it in ${ALLOWED}.`),
     ...names
       .filter((name) => !changes.has(name))
       .map((name) => `${ALLOWED} allows a change that the contract does not make: remove ${name}`),

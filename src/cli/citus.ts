@@ -11,8 +11,8 @@ import type { CliIo } from './cliIo.js';
 
 const NOTES = `
 Run it on the coordinator, as the schema's owner (DATABASE_OWNER_URL), after "${PROGRAM} migrate". It checks the
-nodes first, and then puts all tables in their places in one transaction: an interrupted command changes nothing, and a
-repeated one completes the layout. Stop the servers if the database has rows: their requests would wait for the copy.
+nodes first, and then puts all tables in their places in one transaction. Repeat an interrupted command: it completes the
+layout. Stop the servers if the database has rows: their requests would wait for the copy.
 With --json: tables with table, place and isPlaced, as they were before the command.`;
 
 /** Adds `citus layout`. */

@@ -94,5 +94,5 @@ export function moment(text: string): Date {
 /** Parses a reason for the audit: a code, so that it is unlikely to describe a person. */
 export function reasonCode(text: string): string {
   if (/^[\w./-]{1,64}$/.test(text)) return text;
-  throw new InvalidArgumentError('Give 1 to 64 letters, digits, and . / _ -, such as court-order/4711.');
+  throw new InvalidArgumentError('Give 1 to 64 letters from a to z, digits, and . / _ -, such as court-order/4711.');
 }

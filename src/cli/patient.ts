@@ -7,7 +7,7 @@ import { endAllApprovals } from '../domain/reviews/endings.js';
 import { exportPatient, type PatientExport } from '../domain/patients/export.js';
 import { recordVerification } from '../domain/patients/verification.js';
 import { readConfig } from '../config.js';
-import { messageOf } from '../failures.js';
+import { messageOf, reasonOf } from '../failures.js';
 import { Problem } from '../problem.js';
 import { confirm, confirmable } from './confirmation.js';
 import { noteErasure, type Erasure } from './erasureJournal.js';
@@ -58,7 +58,10 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
         await rmdir(to);
         throw error;
       });
-      await writeExport(to, exported, store);
+      await writeExport(to, exported, store).catch((cause: unknown) => {
+        const advice = 'Delete this folder, correct that, then export again.';
+        throw new Error(`${to} is incomplete: ${reasonOf(cause).replace(/\.$/, '')}. ${advice}`, { cause });
+      });
       const { rows, documents, omittedDocuments } = exported;
       const shown = { folder: to, rows: rows.length, files: documents.length, omittedDocuments };
       const omitted = `Documents left out because they belong to another person: ${omittedDocuments}.`;

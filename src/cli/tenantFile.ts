@@ -191,7 +191,7 @@ async function insertRows(
       .catch((error: unknown) =>
         refuse(
           `PostgreSQL refuses a row of ${name}, or the connection broke (code ${String(errorCode(error))}).`,
-          'Import again; if that fails, too, export the tenant again.',
+          'Import again, as the owner of the schema (DATABASE_OWNER_URL); if that fails, too, export the tenant again.',
         ),
       );
     if (!rows.every(({ own }) => own)) refuse(`A row of ${name} belongs to another tenant.`);

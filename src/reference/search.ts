@@ -53,7 +53,9 @@ function show(): void {
   const found = find(field.value);
   results.replaceChildren(...found.map(itemOf));
   results.hidden = field.value === '';
-  count.textContent = field.value && `${found.length === SHOWN ? 'First ' : ''}${found.length} results`;
+  count.textContent =
+    field.value &&
+    `${found.length === SHOWN ? 'First ' : ''}${found.length} ${found.length === 1 ? 'result' : 'results'}`;
 }
 
 function hide(): void {

@@ -115,7 +115,7 @@ describe('the contract', () => {
   it('may not lose an operation, unless the list of allowed changes states it', async () => {
     const { path, write } = await newRepository();
     await write('generated/openapi.json', { ...contractWith({}), paths: {} });
-    const fault = `1.0.0: path-removed at #/paths/~1clinics: Path \`/clinics\` was removed. Undo it, or allow it in ${allowed}.`;
+    const fault = `1.0.0: path-removed at #/paths/~1clinics: Path \`/clinics\` was removed. Undo this change, or allow it in ${allowed}.`;
     expect(await breakingChanges(path)).toEqual([fault]);
     await write(allowed, [{ ...removed, reason: 'It never worked.' }]);
     expect(await breakingChanges(path)).toEqual([]);

@@ -19,7 +19,7 @@ Follows the event feed, and sends each event to URL like a webhook. Stop it and 
   --timeout S     ends with code 1 after S seconds; default: never
 
 CES_URL (default http://127.0.0.1:3000), CLIENT_ID and CLIENT_SECRET name the service and the API client, which needs
-read:event. WEBHOOK_SECRET (whsec_…) signs the events; without it, a secret is made and printed.
+read:event. WEBHOOK_SECRET (whsec_…) signs the events; without it, a secret that is printed and kept in the state FILE.
 
 clinical-encounter-client examine URL [options]
 
@@ -29,7 +29,7 @@ no service.
   --secret SECRET the secret with which your receiver verifies signatures (whsec_…); default WEBHOOK_SECRET
   --json          prints the report as JSON
 
-Exit codes: 0 after success, 1 if a check did not pass or the program failed, 2 after wrong usage.
+Exit codes: 0 after success, 1 if a check did not pass, or after a failure or --timeout, 2 after wrong usage.
 `;
 
 try {
