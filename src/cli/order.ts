@@ -9,7 +9,8 @@ import type { CliIo } from './cliIo.js';
 
 export function addOrderCommands(program: Command, terminal: CliIo): void {
   const order = addGroup(program, 'order', 'pharmacy orders of completed encounters');
-  const description = 'cancel an unpaid order; its encounter stays completed';
+  const description =
+    'cancel an order without payments, of which no line is accepted or has shipped; its encounter stays completed';
   addTenantCommand(order, 'cancel <order-no>', description, ['ORD-100045 --tenant lakeside']).action(
     async (orderNo, { tenant, json }) => {
       const cancelled = await inTenant(terminal, tenant, (transaction) => cancelOrder(transaction, orderNo, null));
