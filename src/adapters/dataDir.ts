@@ -16,6 +16,16 @@ export async function makeDataDir(dataDir: string): Promise<void> {
   }
 }
 
+/** Creates a folder of DATA_DIR, for its owner only. @throws Error that says what to do */
+export async function makeFolderOfDataDir(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+    throw new Error(
+      `A folder of DATA_DIR cannot be created: ${messageOf(cause)}. Let the user of the service write there.`,
+      { cause },
+    );
+  });
+}
+
 export async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;

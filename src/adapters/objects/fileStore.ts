@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { Problem } from '../../problem.js';
+import { makeFolderOfDataDir } from '../dataDir.js';
 import type { FileLinks } from './fileLinks.js';
 import type { ObjectStore, StoredObjects } from './objectStore.js';
 import { filesBelow, removeFilesOlderThan } from './fileSweep.js';
@@ -15,7 +16,7 @@ export const incomingOf = (folder: string): string => join(folder, '.incoming');
  * @param folder absolute path; it is created if missing
  */
 export async function openFileStore(folder: string, links: FileLinks | undefined): Promise<ObjectStore> {
-  await mkdir(incomingOf(folder), { recursive: true, mode: 0o700 });
+  await makeFolderOfDataDir(incomingOf(folder));
   return {
     provider: 'file',
     container: 'documents',

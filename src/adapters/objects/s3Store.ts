@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { open, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { Client } from 'minio';
 import type { S3Config } from '../../config.js';
 import { errorCode, messageOf } from '../../failures.js';
 import { Problem } from '../../problem.js';
+import { makeFolderOfDataDir } from '../dataDir.js';
 import { WrongStoreSetting, type ListedObject, type ObjectStore } from './objectStore.js';
 import { removeFilesOlderThan } from './fileSweep.js';
 
@@ -29,7 +30,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore> {
   const { bucket, spoolFolder, region } = options;
   const client = clientFor(options);
-  await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
+  await makeFolderOfDataDir(spoolFolder);
 
   return {
     provider: 's3',

@@ -175,7 +175,7 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     return failure(`PostgreSQL may log health data: ${found}.`, advice);
   },
   async restore(_, { url }) {
-    const advice = `See ${BACKUP}#restore. Without a restore: ${UNANSWERED}`;
+    const advice = `See ${BACKUP}#restore. If the message names no restore, run doctor again.`;
     const fault = await assertRestored(url).catch((error: unknown) => failure(`${causeOf(error)}.`, advice));
     return fault ?? ok('No restore is incomplete.');
   },
