@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { readConfig } from '../../config.js';
-import { nullIfMissing } from '../../failures.js';
+import { messageOf, nullIfMissing } from '../../failures.js';
 import type { CliIo } from '../cliIo.js';
 import { dirname } from 'node:path';
 
@@ -34,7 +34,11 @@ export async function sealedKeys({ environment }: CliIo, secret: string): Promis
     );
   }
   const file = readConfig(environment).signingKeysFile;
-  const content = await readFile(file).catch(nullIfMissing);
+  const content = await readFile(file)
+    .catch(nullIfMissing)
+    .catch((cause: unknown) => {
+      throw new Error(`${messageOf(cause)}. Run the command as the user of the service.`, { cause });
+    });
   if (content === null)
     throw new Error(`There is no ${file}. Set SIGNING_KEYS_FILE, run the command on a server, or omit --with-keys.`);
   const [salt, iv] = [randomBytes(16), randomBytes(12)];
