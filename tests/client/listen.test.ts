@@ -127,7 +127,7 @@ it('a listener forwards only events of the requested types', async () => {
   expect(new Set(received.map(({ type }) => type))).toEqual(new Set(['order.created', 'order.paid']));
 });
 
-it('a listener refuses the position of another API client, wrong credentials and a --forward that is not a URL', async () => {
+it('a listener refuses the position of another API client, wrong credentials and a --forward that is not an http URL', async () => {
   const [partner, other] = [await newSandbox(harness), await newSandbox(harness)];
   await ended(start(partner, '--until', 'order.created'));
   expect(await ended(start(other))).toMatchObject([2, '', expect.stringContaining(`${partner.clientId} at`)]);
@@ -137,7 +137,7 @@ it('a listener refuses the position of another API client, wrong credentials and
     '',
     'The client credentials are not valid. Check client_id and client_secret; if both are right, ask the operator.\n',
   ]);
-  expect(await ended(start(partner, '--forward', 'hooks'))).toMatchObject([
+  expect(await ended(start(partner, '--forward', 'localhost:4000/hooks'))).toMatchObject([
     2,
     '',
     expect.stringContaining('needs a URL'),

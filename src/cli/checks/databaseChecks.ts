@@ -220,7 +220,7 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     return failure(`The database lacks the extensions ${missing.join(', ')}.`, `Run "${statements}" as a superuser.`);
   },
   async backup({ db }, { archiving }) {
-    if (archiving.isFailing) {
+    if (archiving.isOn && archiving.isFailing) {
       return failure(
         "PostgreSQL's last attempt to archive its WAL failed.",
         `Correct archive_command or archive_library: see PostgreSQL's log (${BACKUP}#a-point-in-time). If you no longer archive, run "SELECT pg_stat_reset_shared('archiver')" as a superuser.`,

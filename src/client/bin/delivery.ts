@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto';
 
+export const isHttp = (url: string): boolean => URL.canParse(url) && /^https?:/i.test(url);
+
 /** Milliseconds that a receiver has to respond, as for the webhooks of the service. */
 const TIMEOUT = 15_000;
 

@@ -1,5 +1,5 @@
 import { checks, makerOf, type Message } from './checks.js';
-import { keyOf, post } from './delivery.js';
+import { isHttp, keyOf, post } from './delivery.js';
 import { UsageError } from './usageError.js';
 
 /** One request to the receiver: the status of the response, or as `error` the reason why there was none. */
@@ -38,7 +38,7 @@ const isRejected = ({ httpStatus: status }: Attempt): boolean => status !== null
  * @throws UsageError if a parameter is invalid
  */
 export async function examine(url: string, secret: string): Promise<Report> {
-  if (!URL.canParse(url) || !/^https?:/i.test(url)) {
+  if (!isHttp(url)) {
     throw new UsageError('examine needs the URL of the receiver, for example http://127.0.0.1:4000/hooks.');
   }
   if (keyOf(secret).length === 0)

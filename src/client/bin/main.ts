@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { parseArgs, styleText } from 'node:util';
 import { ApiError } from '../errors.js';
+import { isHttp, keyOf } from './delivery.js';
 import { examine, textOf } from './examine.js';
 import { listen } from './listen.js';
 import { UsageError } from './usageError.js';
@@ -60,9 +61,11 @@ function parsed() {
 async function runListen(values: Values): Promise<void> {
   const { CES_URL = 'http://127.0.0.1:3000', CLIENT_ID, CLIENT_SECRET, WEBHOOK_SECRET } = process.env;
   const { forward, types, until, timeout, state = '.clinical-encounter-listen.json' } = values;
-  if (!forward || !URL.canParse(forward))
+  if (!forward || !isHttp(forward))
     throw new UsageError('--forward needs a URL, for example http://127.0.0.1:4000/hooks.');
   if (!CLIENT_ID || !CLIENT_SECRET) throw new UsageError('Set CLIENT_ID and CLIENT_SECRET.');
+  if (WEBHOOK_SECRET && keyOf(WEBHOOK_SECRET).length === 0)
+    throw new UsageError('WEBHOOK_SECRET is not the secret of a receiver (whsec_…): correct or unset it.');
   if (timeout !== undefined && !(Number(timeout) > 0 && Number(timeout) <= MAX_TIMEOUT))
     throw new UsageError(`--timeout needs a number of seconds above 0 and up to ${MAX_TIMEOUT}.`);
   if (timeout)
