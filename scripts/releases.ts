@@ -92,7 +92,7 @@ export async function breakingChanges(root: string): Promise<string[]> {
 /** Adds contract and migrations to the released files. @throws Error for a candidate, a released version, changed files */
 export async function release(root: string): Promise<string> {
   const { version } = await parsed<{ version: string }>(root, 'package.json');
-  const advice = 'set the version to release in package.json.';
+  const advice = 'set the version to release in package.json, openapi.yaml and the other files of versions.test.ts.';
   if (!/^[\d.]+$/.test(version)) throw new Error(`${version} is a candidate: ${advice}`);
   if ((await releasedVersions(root)).includes(version)) throw new Error(`${version} is released already: ${advice}`);
   const [fault] = await changedFiles(root);

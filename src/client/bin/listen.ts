@@ -92,7 +92,9 @@ async function readState({ state: file, baseUrl, clientId, secret }: ListenOptio
   });
   const kept = text === null ? { client, secret: `whsec_${randomBytes(24).toString('base64')}` } : parsed(text, file);
   if (kept.client !== client) {
-    throw new UsageError(`${file} belongs to ${kept.client}. Name another file with --state, or delete this one.`);
+    throw new UsageError(
+      `${file} belongs to ${kept.client}: correct CLIENT_ID or CES_URL, or name another file with --state.`,
+    );
   }
   return secret ? { ...kept, secret } : kept;
 }
