@@ -24,6 +24,8 @@ async function readTenants(file: string): Promise<DemoTenant[]> {
     return typeof parsed === 'object' && parsed !== null && 'tenants' in parsed ? (parsed.tenants as DemoTenant[]) : [];
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return [];
-    throw new Error(`${file} is unreadable or not JSON. Delete or repair it.`, { cause: error });
+    throw new Error(`${file} is unreadable or not JSON. Repair it, or delete it and run "scripts/ces client create".`, {
+      cause: error,
+    });
   }
 }

@@ -154,10 +154,10 @@ const hostile: [name: string, message: RegExp, change: (files: Files) => unknown
   ['a file that ends within a line', /last line/, (files) => (files.rows = String(files.rows).slice(0, -5))],
   ['rows that the manifest does not count', /differ in number/, ({ manifest }) => (manifest.rows = {})],
   ['rows whose digest differs', /is damaged/, ({ manifest }) => (manifest.dump.sha256 = '0'.repeat(64))],
-  ['rows in a file elsewhere', /damaged manifest/, ({ manifest }) => (manifest.dump.file = '../../etc/passwd')],
-  ['an object in a file elsewhere', /damaged manifest/, ({ manifest }) => (manifest.objects[0].sha256 = '../manifest')],
+  ['rows in a file elsewhere', /manifest.json in/, ({ manifest }) => (manifest.dump.file = '../../etc/passwd')],
+  ['an object in a file elsewhere', /manifest.json in/, ({ manifest }) => (manifest.objects[0].sha256 = '../manifest')],
   ['an object that is missing', /is missing/, ({ manifest }) => (manifest.objects[0].sha256 = '0'.repeat(64))],
-  ['an id of a tenant that leads elsewhere', /damaged manifest/, ({ manifest }) => (manifest.tenant = '../etc')],
+  ['an id of a tenant that leads elsewhere', /manifest.json in/, ({ manifest }) => (manifest.tenant = '../etc')],
   [
     'the id of a tenant that the database has',
     /already contains rows/,
@@ -165,7 +165,7 @@ const hostile: [name: string, message: RegExp, change: (files: Files) => unknown
   ],
   ['another format', /of another build/, ({ manifest }) => (manifest.format = 2)],
   ['other migrations', /The schemas differ/, ({ manifest }) => manifest.migrations.push('20990101000000_later')],
-  ['a manifest without objects', /damaged manifest/, ({ manifest }) => (manifest.objects = null)],
+  ['a manifest without objects', /manifest.json in/, ({ manifest }) => (manifest.objects = null)],
 ];
 
 const randomId = (): string => crypto.randomUUID();

@@ -103,7 +103,7 @@ export async function migrate(
         const hasAdvice = cause instanceof Error && cause.cause !== undefined;
         const advice = hasAdvice
           ? ''
-          : '. Correct this (if a right is missing, DATABASE_OWNER_URL), then repeat the command.';
+          : '. Correct this (if a right is missing, DATABASE_OWNER_URL), then repeat the command (a restore: into an empty database).';
         throw new Error(`Migration ${name} failed: ${messageOf(cause)}${advice}`, { cause });
       });
     }

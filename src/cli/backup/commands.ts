@@ -116,7 +116,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
 async function recordVerification(terminal: CliIo): Promise<void> {
   if (readConfig(terminal.environment).databaseUrl === null) return;
   await withAnySchema(terminal, ({ url }) => recordedOn(terminal, url, async () => undefined)).catch(() =>
-    terminal.err('This verification is not audited: the database does not answer, or refuses it. See "ces doctor".\n'),
+    terminal.err('This verification could not be audited. Correct what "ces doctor" reports, then verify again.\n'),
   );
 }
 

@@ -76,7 +76,7 @@ async function findManifest(store: BackupStore, name = MANIFEST): Promise<Manife
     return null;
   });
   if (manifest === null || isManifest(manifest)) return manifest;
-  throw new Error(`${store.folder} has a damaged manifest, or one of another build. Use that build or another folder.`);
+  throw new Error(`${name} in ${store.folder} is damaged, or of another build. Use that build or another folder.`);
 }
 
 /** Reads the manifest. @throws Error if there is no backup (or export of a tenant, if `isOfTenant`) of this format */
