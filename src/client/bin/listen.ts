@@ -85,7 +85,7 @@ async function forward({ id, ...event }: Event, secret: string, { forward: url, 
 }
 
 async function readState({ state: file, baseUrl, clientId, secret }: ListenOptions): Promise<State> {
-  const client = `${clientId} at ${baseUrl}`;
+  const client = `${clientId} at ${baseUrl.replace(/\/+$/, '')}`;
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
