@@ -62,7 +62,7 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
   it('the reference page refuses to run samples with credentials of a live tenant, and fits a phone', async () => {
     await open('/clinics/listclinics', 390);
     await signIn(await newPartner(harness));
-    await shows('API client of a sandbox tenant');
+    await shows('sandbox:simulate in a sandbox tenant');
     expect(await page.$eval('#run-text', (text) => text.checkVisibility())).toBe(false);
     expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toMatch(/cess?_/);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);

@@ -156,7 +156,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
   it('the workbench refuses the credentials of a live tenant, and stores no secret', async () => {
     const live = await newPartner(harness);
     await signIn(live);
-    await shows('#notice', 'API client of a sandbox tenant');
+    await shows('#notice', 'sandbox:simulate in a sandbox tenant');
     expect(await faults(page)).toEqual([]);
     expect(await page.$eval('main', (main) => main.hidden)).toBe(true);
     expect(await page.evaluate(stored)).not.toMatch(/cess?_/);
