@@ -66,7 +66,7 @@ async function checkDatabase(terminal: CliIo, config: Config, servers: number): 
     const variable = config.databaseDirectUrl === null ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL';
     const remedy =
       config.databaseUrl === null
-        ? 'Correct what the message or postgres.log in DATA_DIR says, or set DATABASE_URL.'
+        ? 'Correct what the message or postgres.log in DATA_DIR says. If the service uses another database, set DATABASE_URL.'
         : `Start PostgreSQL, free its connections, or correct the variable or file in the message, or host, role, password, database and sslmode of ${variable}.`;
     const message = `The checks of the database were skipped: ${cause}.`;
     return [{ check: 'database', ...failure(message, remedyFor(cause, remedy)) }];
@@ -76,7 +76,9 @@ async function checkDatabase(terminal: CliIo, config: Config, servers: number): 
 function configCheck({ environment }: CliIo): Check {
   const remedy = 'Correct the variable: scripts/production/configuration.md lists every variable.';
   return checkOf('configuration', remedy, async () => {
-    const faults = [...configFaults(environment).values()].map((text) => failure(text, remedy));
+    const faults = [...configFaults(environment).values()].map((text) =>
+      failure(text, `${remedy} Then run doctor again, for the other checks.`),
+    );
     const warnings = configWarnings(environment).map((text) => warning(text, remedy));
     const set = setVariables(environment);
     const message = `Set: ${set.join(', ') || 'none'}. The others have their defaults.`;

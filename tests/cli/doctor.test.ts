@@ -147,7 +147,7 @@ describe('doctor', () => {
   it('reports a file that its user may not read with the remedy for that, not that of the check', async () => {
     const run = () => Promise.reject(new Error("EACCES: permission denied, open '/data/signing-keys.json'"));
     const findings = await runChecks([{ name: 'signing keys', remedy: 'Restore the file.', run }]);
-    expect(findings).toMatchObject([{ remedy: expect.stringMatching(/make the file readable/) }]);
+    expect(findings).toMatchObject([{ remedy: expect.stringMatching(/let this user use the file/) }]);
   });
 
   it('reports a check that exceeds its time limit as a failure with its remedy, without waiting for it', async () => {

@@ -38,7 +38,7 @@ const failures: Broken[] = [
   [
     'live data without a backup',
     'backup',
-    /^There is no backup\.$/,
+    /^The audit records no backup\.$/,
     /ces backup create/,
     {},
     { prepare: oldTenant, undo: removeOldTenant },
@@ -75,7 +75,7 @@ const failures: Broken[] = [
   [
     'a DATABASE_OWNER_URL whose role owns no table',
     'owner',
-    /does not own the schema/,
+    /may not create tables in the schema public/,
     /database\.md#roles/,
     { DATABASE_OWNER_URL: database.serviceUrl },
   ],

@@ -277,6 +277,8 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect(await restore('another')).toBe(
       'BACKUP_PASSPHRASE is not the passphrase of the keys in this backup. Set that one, or omit --with-keys.\n',
     );
-    expect(await restore('')).toBe('The signing keys in a backup are encrypted: set BACKUP_PASSPHRASE.\n');
+    expect(await restore('')).toBe(
+      'The signing keys in a backup are encrypted: set BACKUP_PASSPHRASE (for a restore, that of the backup).\n',
+    );
   });
 });

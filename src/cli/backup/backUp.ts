@@ -55,7 +55,8 @@ export async function backUp(target: BackupStore, { url, store, pgDump, keys, ke
   await store.check();
   return withClient({ connectionString: url }, async (client) => {
     const { rows: lock } = await client.query<{ owned: boolean }>('SELECT pg_try_advisory_lock($1) AS owned', [LOCK]);
-    if (!lock[0]?.owned) throw new Error('Another backup of this database is running. Wait until it ends.');
+    if (!lock[0]?.owned)
+      throw new Error('Another backup of this database is running. Wait until it ends, then repeat the command.');
     await assertRestored(url);
     const database = await identityOf(client);
     await backups.assertBackupOf(target, database);

@@ -193,7 +193,9 @@ async function verified({ environment }: CliIo, backup: BackupStore, at: Date | 
 
 async function restoreKeys(terminal: CliIo, backup: BackupStore, { keys }: Manifest): Promise<void> {
   if (keys === null)
-    throw new Error('The backup has no keys: it was made without --with-keys. Omit --with-keys here, too.');
+    throw new Error(
+      `The backup was made without --with-keys. Omit --with-keys; if the signing keys are lost, run "${PROGRAM} keys rotate" after the restore.`,
+    );
   await openKeys(terminal, await text(backup.read(keys.file)), passphrase(terminal));
 }
 
@@ -202,7 +204,7 @@ async function listedErasures({ environment, err }: CliIo, given: string | undef
   const journal = given ?? readConfig(environment).erasureJournal;
   if (given !== undefined || existsSync(journal)) return readErasures(journal);
   err(
-    `No erasure is repeated: ${journal} does not exist. If patients were erased, stop, and begin again with --erasures.\n`,
+    `No erasure is repeated: ${journal} is missing, or this user may not read its folder. If patients were erased, stop, and begin again with --erasures (a restore: into an empty database).\n`,
   );
   return [];
 }

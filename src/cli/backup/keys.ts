@@ -22,7 +22,10 @@ interface Sealed {
 /** The passphrase in BACKUP_PASSPHRASE. @throws Error if there is none */
 export function passphrase({ environment }: CliIo): string {
   const given = readConfig(environment).backupPassphrase;
-  if (!given) throw new Error('The signing keys in a backup are encrypted: set BACKUP_PASSPHRASE.');
+  if (!given)
+    throw new Error(
+      'The signing keys in a backup are encrypted: set BACKUP_PASSPHRASE (for a restore, that of the backup).',
+    );
   return given;
 }
 
@@ -34,11 +37,7 @@ export async function sealedKeys({ environment }: CliIo, secret: string): Promis
     );
   }
   const file = readConfig(environment).signingKeysFile;
-  const content = await readFile(file)
-    .catch(nullIfMissing)
-    .catch((cause: unknown) => {
-      throw new Error(`${messageOf(cause)}. Run the command as the user of the service.`, { cause });
-    });
+  const content = await readFile(file).catch(nullIfMissing).catch(unusable(file));
   if (content === null)
     throw new Error(`There is no ${file}. Set SIGNING_KEYS_FILE, run the command on a server, or omit --with-keys.`);
   const [salt, iv] = [randomBytes(16), randomBytes(12)];
@@ -54,12 +53,20 @@ export async function sealedKeys({ environment }: CliIo, secret: string): Promis
 export async function openKeys({ environment }: CliIo, text: string, secret: string): Promise<void> {
   const content = decrypted(JSON.parse(text) as Sealed, secret);
   const file = readConfig(environment).signingKeysFile;
-  const present = await readFile(file).catch(nullIfMissing);
+  const present = await readFile(file).catch(nullIfMissing).catch(unusable(file));
   if (present?.equals(content)) return;
-  if (present) throw new Error(`${file} exists with different content. Move it away, or omit --with-keys.`);
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, content, { mode: 0o600, flag: 'wx', flush: true });
+  if (present) throw new Error(`${file} has other keys than the backup. Move it away, or omit --with-keys.`);
+  await mkdir(dirname(file), { recursive: true })
+    .then(() => writeFile(file, content, { mode: 0o600, flag: 'wx', flush: true }))
+    .catch(unusable(file));
 }
+
+const unusable = (file: string) => (cause: unknown) => {
+  throw new Error(
+    `${file} cannot be used: ${messageOf(cause)}. Run the command as the user of the service, or correct SIGNING_KEYS_FILE.`,
+    { cause },
+  );
+};
 
 function decrypted(sealed: Sealed, secret: string): Buffer {
   const part = (name: keyof Sealed): Buffer => Buffer.from(sealed[name], 'base64');

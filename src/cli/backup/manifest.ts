@@ -76,14 +76,18 @@ async function findManifest(store: BackupStore, name = MANIFEST): Promise<Manife
     return null;
   });
   if (manifest === null || isManifest(manifest)) return manifest;
-  throw new Error(`${name} in ${store.folder} is damaged, or of another build. Use that build or another folder.`);
+  throw new Error(
+    `${name} in ${store.folder} is damaged, or of another build. Use that build, another copy of the folder (to read) or a new folder (to write).`,
+  );
 }
 
 /** Reads the manifest. @throws Error if there is no backup (or export of a tenant, if `isOfTenant`) of this format */
 export async function readManifest(store: BackupStore, isOfTenant = false): Promise<Manifest> {
   const manifest = await findManifest(store);
   if (manifest && (manifest.tenant !== undefined) === isOfTenant) return manifest;
-  throw new Error(`${store.folder} contains no ${isOfTenant ? 'export of a tenant' : 'backup'}. Correct --from.`);
+  throw new Error(
+    `${store.folder} contains no ${isOfTenant ? 'export of a tenant' : 'backup'} that is complete. Correct --from.`,
+  );
 }
 
 /** Reads the manifest of the last kept backup at or before a time. @throws Error if there is none, or it is invalid */
@@ -92,7 +96,9 @@ export async function readManifestOf(store: BackupStore, until: Date): Promise<M
   const manifest = last === undefined ? null : await findManifest(store, dated(last));
   if (manifest) return manifest;
   const missing = `${store.folder} keeps no backup up to ${until.toISOString()}`;
-  throw new Error(`${missing}. Choose a later --at, or omit it: only backups made with --keep are kept.`);
+  throw new Error(
+    `${missing}. Correct --from, choose a later --at, or omit it: only backups made with --keep are kept.`,
+  );
 }
 
 /** The times of the kept backups, in order. */
@@ -105,7 +111,7 @@ export async function assertBackupOf(store: BackupStore, database: string): Prom
   const found = await findManifest(store);
   if (!found || found.database === database) return;
   throw new Error(
-    `${store.folder} has the backup or export of another database or tenant, taken at ${found.takenAt}: use another folder, or remove it.`,
+    `${store.folder} has the backup or export of another database or tenant, taken at ${found.takenAt}. Use another folder.`,
   );
 }
 
@@ -157,16 +163,16 @@ export async function verifyFiles(store: BackupStore, manifest: Manifest): Promi
   });
   if (wrong.length > 0)
     throw new Error(
-      `${store.folder} cannot be used: ${wrong.join(' ')} Use another copy, or of a backup another --at, or create it again.`,
+      `${store.folder} cannot be used: ${wrong.join(' ')} Use another copy of the folder, create or export it again or, for a backup, choose another --at.`,
     );
 }
 
 /** @throws Error naming the objects that a backup or an export lacks */
 export function assertComplete(what: 'backup' | 'export', missing: readonly string[]): void {
   if (missing.length === 0) return;
-  const advice = 'Restore them there from older versions of the bucket or an earlier backup, then repeat the command';
   throw new Error(
-    `The ${what} lacks these objects, which are missing or damaged in the object store. ${advice}: ${missing.join(', ')}.`,
+    `The ${what} is complete except for documents that the object store lacks, or has damaged: ${missing.join(', ')}. ` +
+      'Restore them in the store from older versions of the bucket or an earlier backup, then repeat the command.',
   );
 }
 

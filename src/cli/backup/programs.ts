@@ -44,7 +44,7 @@ export async function pgProgram(name: string, atLeast: number, environment: Envi
     const others = found.length > 0 ? `, and only ${found.map(({ major }) => major).join(', ')} was found` : '';
     throw new Error(
       `The backup needs ${name} of PostgreSQL ${atLeast} or later${others}. ` +
-        `Install PostgreSQL's client programs, and add their folder to PATH.`,
+        `Install PostgreSQL's client programs of this version, and add their folder to PATH.`,
     );
   }
   return {

@@ -25,7 +25,9 @@ export async function restoreFiles(backup: BackupStore, manifest: Manifest, { ur
     const { rows: present, server } = await describeDatabase(client);
     const [table] = Object.keys(present);
     if (table !== undefined) {
-      throw new Error(`The database is not empty: it has the table ${table}. Restore into an empty database.`);
+      throw new Error(
+        `The database is not empty: it has the table ${table}. Name an empty one in DATABASE_URL, DATABASE_DIRECT_URL and DATABASE_OWNER_URL, as far as set, else use another DATA_DIR.`,
+      );
     }
     const program = await pgRestore(server);
     await store.check();
@@ -51,7 +53,7 @@ async function restoreRows(
   const wrong = Object.keys(expected).filter((name) => rows[name] !== expected[name]);
   if (wrong.length > 0)
     throw new Error(
-      `The rows of ${wrong.join(', ')} differ in number from the manifest. Drop the database, create it, and restore again.`,
+      `The rows of ${wrong.join(', ')} differ in number from the manifest. Drop the database, create it, and restore again; if that fails, too, another backup.`,
     );
 }
 

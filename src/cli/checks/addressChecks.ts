@@ -28,16 +28,17 @@ function pooler(url: string, requestUrl: string): Check {
       await db.close();
     }
     if ((await identityOf(requestUrl)) === (await identityOf(url))) return ok('The pooler leads to the database.');
-    return failure('DATABASE_URL and DATABASE_DIRECT_URL lead to different databases.', remedy);
+    const advice = "Correct DATABASE_URL, DATABASE_DIRECT_URL, or host and database in the pooler's configuration.";
+    return failure('DATABASE_URL and DATABASE_DIRECT_URL lead to different databases or servers.', advice);
   });
 }
 
 function owner(url: string, ownerUrl: string): Check {
-  const remedy = `Set DATABASE_OWNER_URL to the service's database, with the role that owns the schema and all tables, without a pooler (${HANDBOOK}#roles).`;
+  const remedy = `Set DATABASE_OWNER_URL to the service's database, without a pooler, with name and password of the role that owns the schema and all its tables (${HANDBOOK}#roles).`;
   return checkOf('owner', remedy, async () => {
     if ((await identityOf(ownerUrl)) !== (await identityOf(url))) {
       const advice = 'Correct DATABASE_OWNER_URL or DATABASE_URL (with a pooler, DATABASE_DIRECT_URL).';
-      return failure('DATABASE_OWNER_URL and the URL of the service lead to different databases.', advice);
+      return failure('DATABASE_OWNER_URL and the URL of the service lead to different databases or servers.', advice);
     }
     const mayMigrate = await read<boolean>(
       ownerUrl,
@@ -46,7 +47,10 @@ function owner(url: string, ownerUrl: string): Check {
     );
     return mayMigrate
       ? ok('The role of DATABASE_OWNER_URL owns the schema.')
-      : failure('The role of DATABASE_OWNER_URL does not own the schema, or a table of it.', remedy);
+      : failure(
+          'The role of DATABASE_OWNER_URL may not create tables in the schema public, or does not own one that is there.',
+          remedy,
+        );
   });
 }
 

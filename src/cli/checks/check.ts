@@ -37,14 +37,17 @@ export const failure = (message: string, remedy: string): Result => ({ level: 'f
 const REMEDIES: readonly (readonly [cause: RegExp, remedy: string])[] = [
   [
     /self-signed certificate|unable to (get (local )?issuer|verify the first) certificate/i,
-    'Set NODE_EXTRA_CA_CERTS to the file with the certificate of your authority (for PostgreSQL: sslrootcert in the URL).',
+    'Set NODE_EXTRA_CA_CERTS to the file with the certificate of your authority (for PostgreSQL: sslrootcert in the URL). If the authority is public, let the other program present its intermediate certificates.',
   ],
-  [/certificate has expired/i, 'Renew the certificate, and reload the program that presents it.'],
+  [
+    /certificate has expired/i,
+    "Renew the certificate, and reload the program that presents it; or correct this machine's clock.",
+  ],
   POOLER_REMEDY,
   // The disk's check has its own remedy: it opens no file.
   [
     /EACCES: permission denied, (open|stat)/,
-    'Run doctor as the user of the service, and make the file readable for this user (chown).',
+    'Run doctor as the user of the service, and let this user use the file and its folder (chown).',
   ],
   [/WRONGPASS|NOAUTH/, 'Correct the user and password in RATE_LIMIT_REDIS_URL.'],
 ];

@@ -121,11 +121,14 @@ async function migrations({ url }: CheckedDatabase): Promise<Result> {
 const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatabase) => Result | Promise<Result>>> = {
   'database version'({ major, version }) {
     if (major >= 15 && major <= 18) return ok(`PostgreSQL ${version}.`);
-    return failure(`PostgreSQL ${version} is not supported.`, 'Use PostgreSQL 15 to 18.');
+    return failure(
+      `PostgreSQL ${version} is not supported.`,
+      `Use PostgreSQL 15 to 18. Restore existing data into it (${BACKUP}).`,
+    );
   },
   encoding({ encoding }) {
     if (encoding === 'UTF8') return ok('UTF8.');
-    const advice = `Create a database with ENCODING 'UTF8' LOCALE 'C.UTF-8' TEMPLATE template0. Restore existing data into it (${BACKUP}).`;
+    const advice = `Create a database with ENCODING 'UTF8' LOCALE 'C.UTF-8' TEMPLATE template0. Restore existing data into it (${BACKUP}), and name it in the URLs.`;
     return failure(`The encoding of the database is ${encoding}.`, advice);
   },
   extensions({ unavailable }) {
@@ -143,7 +146,7 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
   primary(server) {
     const lag = Math.round(server.lagSeconds);
     if (server.isStandby) {
-      const advice = `Set DATABASE_URL (with a pooler, its host and DATABASE_DIRECT_URL) to the address of the primary (${HANDBOOK}#standbys).`;
+      const advice = `Set DATABASE_URL (with a pooler, DATABASE_DIRECT_URL and the pooler's host) and DATABASE_OWNER_URL to the address of the primary (${HANDBOOK}#standbys).`;
       return failure(`The database is a standby, whose last change is ${lag} s old.`, advice);
     }
     if (server.isReadOnly) {
@@ -203,9 +206,9 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
       return ok(`The pooler may keep up to ${server.connections} connections, fewer by those of ces and backups.`);
     }
     const needed = (config.databasePoolSize + OTHER_CONNECTIONS) * servers;
-    const message = `${servers} × (DATABASE_POOL_SIZE + ${OTHER_CONNECTIONS}) = ${needed} of ${server.connections} connections.`;
+    const message = `${servers} × (DATABASE_POOL_SIZE + ${OTHER_CONNECTIONS}) = ${needed} connections are needed, ${server.connections} allowed.`;
     if (needed <= server.connections) return ok(message);
-    const advice = `Increase max_connections of PostgreSQL, decrease DATABASE_POOL_SIZE, or use a pooler (${HANDBOOK}#pooler).`;
+    const advice = `Increase max_connections of PostgreSQL, decrease DATABASE_POOL_SIZE, use a pooler (${HANDBOOK}#pooler), or correct --servers.`;
     return failure(message, advice);
   },
 };
@@ -217,7 +220,10 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
   async 'search extensions'(_, { missing }) {
     if (missing.length === 0) return ok('The extensions for searches are installed.');
     const statements = missing.map((name) => `CREATE EXTENSION ${name}`).join('; ');
-    return failure(`The database lacks the extensions ${missing.join(', ')}.`, `Run "${statements}" as a superuser.`);
+    return failure(
+      `The database lacks the extensions ${missing.join(', ')}.`,
+      `Run "${statements}" in this database as a superuser.`,
+    );
   },
   async backup({ db }, { archiving }) {
     if (archiving.isOn && archiving.isFailing) {
@@ -231,7 +237,7 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     const hours = Math.round(Math.min(...ages) / 3_600);
     if (Math.min(...ages) <= MAX_BACKUP_AGE_SECONDS) return ok(`The last backup is ${hours} h old.`);
     if (!(await hasOldLiveTenant({ db }, MAX_BACKUP_AGE_SECONDS))) return ok('There is no live data to back up yet.');
-    const message = ages.length > 0 ? `The last backup is ${hours} h old.` : 'There is no backup.';
+    const message = ages.length > 0 ? `The last backup is ${hours} h old.` : 'The audit records no backup.';
     const advice = `Schedule "${PROGRAM} backup create" (${BACKUP}#schedule), on Citus base backups (scripts/production/scale.md#backup-of-a-cluster), or correct why it fails (${RUNBOOKS}#backup).`;
     return failure(message, advice);
   },
@@ -251,7 +257,7 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     // The check "signing keys" reports an unreadable file.
     if (!keys) return [];
     if (await areKnown({ db }, await keys.current())) return ok('The database knows the signing keys.');
-    const advice = `Copy the file of another server, or get that of the backup by "${PROGRAM} restore --with-keys" into an empty database. If all are lost, run "${PROGRAM} keys rotate", and copy the file to all servers.`;
+    const advice = `Move ${file} away, then copy the file of another server, or get that of the backup by "${PROGRAM} restore --with-keys" into an empty database. If all are lost, run "${PROGRAM} keys rotate", and copy the file to all servers.`;
     return failure(`The keys in ${file} are not those that sign the tokens of this installation.`, advice);
   },
   cluster: ({ url }) => clusterResults(url),

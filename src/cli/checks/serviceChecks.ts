@@ -19,6 +19,8 @@ import { causeOf, CHECK_TIMEOUT_MS, checkOf, failure, ok, remedyFor, warning, ty
 const INSTALL = 'scripts/production/install.md';
 /** Timeout of a request; shorter than that of its check, so that the error names the failed request. */
 const REQUEST_TIMEOUT_MS = 0.8 * CHECK_TIMEOUT_MS;
+/** The remedy for a store that answers, but wrongly. */
+const REPAIR = 'Repair the object store (file store: the disk of DATA_DIR).';
 /** A harmless file that every scanner reports (EICAR). Split, so that scanners do not report this source. */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
@@ -36,7 +38,8 @@ export function serviceChecks(config: Config, hasDisk: boolean): Check[] {
 /** The check of DATA_DIR. */
 export function diskCheck(config: Config): Check {
   const { dataDir, minFreeDisk } = config;
-  return checkOf('disk', 'Set DATA_DIR to a folder that the user of the service can write to.', async () => {
+  const remedy = 'Run doctor as the user of the service. Let this user write to DATA_DIR, or correct DATA_DIR.';
+  return checkOf('disk', remedy, async () => {
     await makeDataDir(dataDir);
     await access(dataDir, constants.W_OK);
     const free = await freeBytes(dataDir);
@@ -50,7 +53,7 @@ export function diskCheck(config: Config): Check {
 const mebibytes = (bytes: number): number => Math.floor(bytes / 1024 ** 2);
 
 function signingKeys({ signingKeysFile: file, createSigningKeys }: Config): Check {
-  const remedy = `Correct SIGNING_KEYS_FILE, copy the file of another server, or get that of the backup by "${PROGRAM} restore --with-keys" into an empty database. If all are lost, move a damaged file away, then run "${PROGRAM} keys rotate" (${INSTALL}#signing-keys).`;
+  const remedy = `Correct SIGNING_KEYS_FILE; or move a damaged file away, then copy that of another server, or get that of the backup by "${PROGRAM} restore --with-keys" into an empty database. If all are lost, run "${PROGRAM} keys rotate" (${INSTALL}#signing-keys).`;
   return checkOf('signing keys', remedy, async () => {
     const found = await stat(file).catch((error: unknown) => {
       if (errorCode(error) === 'ENOENT') return null;
@@ -79,9 +82,9 @@ function objectStore({ dataDir, objectStore: store }: Config): Check {
     await objects.put(key, Readable.from([Buffer.from(key)]), 'text/plain');
     try {
       const content = Buffer.concat(await all(objects.read(key))).toString();
-      if (content !== key) return failure('The store returned an object with other content.', remedy);
+      if (content !== key) return failure('The store returned an object with other content.', REPAIR);
       const listed = await all(objects.list('doctor'));
-      if (!listed.some((object) => object.key === key)) return failure('A stored object is not listed.', remedy);
+      if (!listed.some((object) => object.key === key)) return failure('A stored object is not listed.', REPAIR);
     } finally {
       await objects.remove(key);
     }
@@ -109,7 +112,7 @@ function scanner({ documentScanner }: Config): Check {
       if (error instanceof Problem && error.code === 'document_rejected') return ok('clamd finds the test file EICAR.');
       throw error;
     }
-    return failure('clamd does not find the test file EICAR.', 'Update its signatures (freshclam) and restart it.');
+    return failure('clamd does not find the test file EICAR.', 'Update its signatures (freshclam), and restart clamd.');
   });
 }
 
