@@ -96,7 +96,7 @@ typecheck: install generated/.fresh ## compile everything without output
 
 fresh: generated/.fresh scripts/production/cli.md ## fail when the committed generated files are not what the sources give
 	@git diff --exit-code --stat -- generated scripts/production || \
-	  (echo 'Generated files are stale: run "make generate" and commit them.'; exit 1)
+	  (echo 'Run "make generate", then commit those of these files that still differ.'; exit 1)
 
 breaking: install generated/.fresh ## fail when the contract breaks partners of a released one, except as openapi/allowedChanges.json states
 	@REDOCLY_TELEMETRY=off $(TSX) scripts/breaking.ts
@@ -140,7 +140,7 @@ ON_CITUS := tests/operations 'tests/domain/(webhooks|sweeps|orders|encounters)' 
 
 test-citus: install build ## the tests that reach tenants' rows, on a coordinator and two workers of Citus, if it is installed
 	@if ls /usr/lib/postgresql/*/lib/citus.so >/dev/null 2>&1; then TEST_CITUS=1 npm test --silent -- $(or $(ARGS),$(ON_CITUS)); \
-	  else echo "SKIPPED: tests on Citus. Install Citus for Debian's PostgreSQL."; fi
+	  else echo "SKIPPED: install Citus for Debian's PostgreSQL to run the tests on Citus."; fi
 
 image-test: ## build the image of scripts/production/kit and run it (Debian, root, about 5 minutes)
 	scripts/production/kit/testImage.sh
@@ -154,7 +154,7 @@ node:
 # Looked at before what takes time, and by the server again. HOST and PORT are the server's variables.
 port:
 	@! (exec 3<>"/dev/tcp/$${HOST:-127.0.0.1}/$${PORT:-3000}") 2>/dev/null || { echo \
-	  "PORT $${PORT:-3000} is in use: stop what listens there, or choose another one (PORT=3001 make start)." >&2; exit 1; }
+	  "PORT $${PORT:-3000} is in use: stop what listens there, or choose another one (PORT=$$(($${PORT:-3000} + 1)) make start)." >&2; exit 1; }
 
 node_modules/.installed: package.json package-lock.json tests/package.json
 	$(call timed,Installing the packages,npm ci $(if $(ALL)$(wildcard node_modules/jest),,--workspaces=false))

@@ -279,7 +279,7 @@ async function generateClient(committed: string): Promise<void> {
   const compact = (text = ''): string => text.replaceAll(/\s|\\n/g, '');
   if (!compact(client).includes(compact(JSON.stringify(schema)))) {
     throw new Error(
-      'generated/prisma does not fit schema.prisma: run "make install generate", and commit generated/prisma.',
+      'generated/prisma does not fit prisma/schema.prisma: run "make install generate", and commit generated/prisma.',
     );
   }
 }

@@ -6,19 +6,28 @@ const TABLE =
 
 /** Statements, and clauses of ALTER TABLE, that a migration of an existing table must not contain, with advice. */
 const REFUSED: readonly (readonly [RegExp, string])[] = [
-  [/^(CREATE( UNIQUE)?|DROP) INDEX (?!CONCURRENTLY IF )/, 'Change indexes by CONCURRENTLY IF [NOT] EXISTS.'],
+  [
+    /^(CREATE( UNIQUE)?|DROP) INDEX (?!CONCURRENTLY IF )/,
+    'Create and drop indexes by CONCURRENTLY IF [NOT] EXISTS, in a migration of their own.',
+  ],
   [
     /^RENAME\b/,
     'Add a table, column or constraint instead of renaming one: servers of the last release may use its name.',
   ],
-  [/^ADD COLUMN (?!.* DEFAULT ).*NOT NULL|SET NOT NULL$/s, 'Only a new column with a DEFAULT can be NOT NULL.'],
-  [/^ADD COLUMN .*\b(REFERENCES|CHECK|UNIQUE|PRIMARY KEY)\b/s, 'A new column gets its constraint by ADD CONSTRAINT.'],
+  [
+    /^ADD COLUMN (?!.* DEFAULT ).*NOT NULL|SET NOT NULL$/s,
+    'Give a new column that is NOT NULL a DEFAULT; leave an existing one nullable.',
+  ],
+  [
+    /^ADD COLUMN .*\b(REFERENCES|CHECK|UNIQUE|PRIMARY KEY)\b/s,
+    'Give a new column its constraint by ADD CONSTRAINT … NOT VALID, or … USING INDEX.',
+  ],
   [
     /^ADD CONSTRAINT (?!.*(NOT VALID|USING INDEX))/s,
     'Add CHECK and FOREIGN KEY NOT VALID, and validate them in a later migration; add UNIQUE and PRIMARY KEY USING an ' +
       'INDEX that an earlier migration created CONCURRENTLY.',
   ],
-  [/^ALTER COLUMN .* TYPE /s, 'A change of type may rewrite the table: add a column instead.'],
+  [/^ALTER COLUMN .* TYPE /s, 'ALTER COLUMN … TYPE may rewrite the table: add a column of the new type instead.'],
 ];
 
 /** The faults of a migration, with advice: what could disturb servers of the last release, and locks that are not stated. */
@@ -36,22 +45,26 @@ export function faultsOfMigration(sql: string): string[] {
 
   if (has(/^DROP (TABLE|COLUMN)\b/) && !/^-- Unused since \d+\.\d+\.\d+/m.test(sql))
     faults.push(
-      'Drop a table or column a release after its last use: state that release as in "-- Unused since 1.0.0".',
+      'Drop a table or column only after a release that does not use it: name that one, as in "-- Unused since 1.0.0".',
     );
   if (has(/NOT VALID$/) && has(/^VALIDATE /))
-    faults.push('Validate a constraint in a later migration: this one holds a stronger lock.');
+    faults.push(
+      'Move VALIDATE CONSTRAINT to a later migration: ADD CONSTRAINT holds a stronger lock until this one ends.',
+    );
   if (kind === 'transaction' && has(/ INDEX CONCURRENTLY /))
     faults.push(
-      'A file with INDEX CONCURRENTLY may contain only CREATE INDEX CONCURRENTLY and DROP INDEX CONCURRENTLY.',
+      'A migration with INDEX CONCURRENTLY may contain only such statements: move the others to another one.',
     );
   if (kind === 'transaction' && has(/^(WITH|UPDATE|DELETE)\b/))
-    faults.push('Change rows in batches, in a file of its own, whose line "-- Locks:" ends with "; in batches".');
+    faults.push('Change rows in a migration of its own, whose line "-- Locks:" ends with "; in batches".');
   if (kind === 'batches' && !(clauses.length === 1 && has(/^(UPDATE|DELETE)\b.* LIMIT \d+/s)))
-    faults.push('A migration in batches is one UPDATE or DELETE with a SELECT … LIMIT.');
+    faults.push('A migration "in batches" must be one UPDATE or DELETE, with a SELECT … LIMIT and a number.');
 
   if (!stated)
-    faults.push('State the locks in this form: "-- Locks: none", or "-- Locks: ACCESS EXCLUSIVE table; reads no row".');
+    faults.push(
+      'State the locks on a line like "-- Locks: none" or "-- Locks: SHARE table, ACCESS EXCLUSIVE other; reads no row".',
+    );
   const locked = ofExisting.flatMap((statement) => TABLE.exec(statement)?.[1] ?? []);
   const unstated = locked.filter((name) => stated && !stated.locks.some(({ table }) => table === name));
-  return [...faults, ...unstated.map((table) => `State the lock of ${table}.`)];
+  return [...faults, ...unstated.map((table) => `Add the lock of ${table} to the line "-- Locks:".`)];
 }

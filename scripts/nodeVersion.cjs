@@ -6,10 +6,11 @@ const process = require('process');
 
 const wanted = require('../package.json').engines.node.replace('>=', '');
 const { node } = process.versions;
+const root = require('path').dirname(__dirname);
 
 if (node.localeCompare(wanted, 'en', { numeric: true }) < 0) {
   process.stderr.write(
-    `Node.js ${node} is too old: install ${wanted} or newer ("nvm install" in the service's folder does that).\n`,
+    `Node.js ${node} is too old: install ${wanted} or newer, before ${process.execPath} in PATH ("nvm install" in ${root} does both).\n`,
   );
   process.exit(1);
 }

@@ -9,14 +9,15 @@ export function separated(built: string): { readonly html: string; readonly scri
   const [before = '', redoc = '', contract = '', after = '', ...others] = built.split(
     /<script type="module">\s*(?=\/\*)|(?=const __redoc_definition = )|(?<=getElementById\('redoc'\)\);)\s*<\/script>/,
   );
-  if (!after || others.length > 0) throw new Error('Redoc builds its page differently: adapt scripts/redoc.ts.');
+  if (!after || others.length > 0)
+    throw new Error('Redoc builds its page differently: adapt separated in scripts/redoc.ts.');
   const [, inline = ''] = /<script>([^<]*)<\/script>/.exec(before) ?? [];
   const hash = `'sha256-${createHash('sha256').update(inline).digest('base64')}'`;
   if (hash !== INLINE_SCRIPT)
     throw new Error(
       inline === ''
-        ? 'The page has no inline script of Redoc: adapt scripts/redoc.ts.'
-        : `Redoc's inline script changed: review it, then set INLINE_SCRIPT in docs.ts to ${hash}.`,
+        ? "Redoc's inline script was not found in its page: adapt scripts/redoc.ts."
+        : `Redoc's inline script changed: review it, then set INLINE_SCRIPT in src/http/pages/docs.ts to ${hash}.`,
     );
   const modules = ['redoc.js', 'contract.js'].map((name) => `<script type="module" src="/docs/${name}"></script>`);
   return {
@@ -39,7 +40,7 @@ function withoutSearch(rendered: string): string {
     /<div class="[^"]*"><div data-testid="search-trigger".*?(?:<\/div>){3}/,
   );
   if (after === undefined || others.length > 0)
-    throw new Error('The page does not have the search of Redoc once: adapt scripts/redoc.ts.');
+    throw new Error("Redoc's page must have its search exactly once: adapt withoutSearch in scripts/redoc.ts.");
   return before + after;
 }
 
@@ -58,6 +59,6 @@ const CHANGES = {
 const changed = (script: string): string =>
   Object.entries(CHANGES).reduce((text, [from, to]) => {
     if (text.split(from).length !== 2)
-      throw new Error(`Redoc's script does not have ${from} once: adapt scripts/redoc.ts.`);
+      throw new Error(`Redoc's script must have ${from} exactly once: adapt CHANGES in scripts/redoc.ts.`);
     return text.replace(from, to);
   }, script);

@@ -35,8 +35,14 @@ interface Report {
   }[];
 }
 
-const parsed = async <T>(root: string, file: string): Promise<T> =>
-  JSON.parse(await readFile(join(root, file), 'utf8')) as T;
+const parsed = async <T>(root: string, file: string): Promise<T> => {
+  const text = await readFile(join(root, file), 'utf8');
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    throw new Error(`${file} is not JSON: correct it. ${String(error)}`, { cause: error });
+  }
+};
 
 /** The SHA-256 of each released file, by its path. */
 export const readManifest = (root: string): Promise<Readonly<Record<string, string>>> => parsed(root, MANIFEST);
@@ -57,12 +63,17 @@ export async function changedFiles(root: string): Promise<string[]> {
   const manifest = await readManifest(root);
   const faults = Object.entries(manifest).map(async ([file, checksum]) => {
     const present = await checksumOf(root, file);
-    if (present === undefined) return `${file} was removed after its release: restore it.`;
-    return present === checksum ? [] : `${file} was changed after its release: restore it.`;
+    if (present === undefined) return `${file} was removed after its release: restore it from Git.`;
+    return present === checksum ? [] : `${file} was changed after its release: restore it from Git.`;
   });
   const records = (await readdir(join(root, RECORDS))).map((name) => `${RECORDS}/${name}`);
   const strays = records.filter((file) => file !== MANIFEST && !(file in manifest));
-  return [...(await Promise.all(faults)).flat(), ...strays.map((file) => `${file} is not in ${MANIFEST}: remove it.`)];
+  return [
+    ...(await Promise.all(faults)).flat(),
+    ...strays.map(
+      (file) => `${MANIFEST} lacks ${file}: if it was released, restore its checksum there; else delete the file.`,
+    ),
+  ];
 }
 
 /** States each breaking change that is not allowed, and each allowed one that the contract does not make. */
@@ -92,7 +103,8 @@ export async function breakingChanges(root: string): Promise<string[]> {
 /** Adds contract and migrations to the released files. @throws Error for a candidate, a released version, changed files */
 export async function release(root: string): Promise<string> {
   const { version } = await parsed<{ version: string }>(root, 'package.json');
-  const advice = 'set the version to release in package.json, openapi.yaml and the other files of versions.test.ts.';
+  const advice =
+    'set the version to release in package.json and the other files that tests/contract/versions.test.ts compares.';
   if (!/^[\d.]+$/.test(version)) throw new Error(`${version} is a candidate: ${advice}`);
   if ((await releasedVersions(root)).includes(version)) throw new Error(`${version} is released already: ${advice}`);
   const [fault] = await changedFiles(root);

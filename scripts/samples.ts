@@ -155,7 +155,8 @@ function nameOf(method: string, path: string): string {
   );
   const name = new Map(names).get(request);
   if (!name) {
-    const advice = 'Run "make generate"; if another operation has the same name, change the operationId.';
+    const advice =
+      'Run "make docs". If it fails again, another operation of this tag got the same name: change an operationId.';
     throw new Error(`The client has no name for ${request}. ${advice}`);
   }
   return name;

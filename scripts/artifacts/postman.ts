@@ -56,7 +56,8 @@ if (pm.request.url.getPath() !== '/oauth/token' && !(value(name + '.expires') > 
   }, (error, response) => {
     if (error || response.code !== 200) {
       const reason = String(error || response.code);
-      throw new Error('No token (' + reason + '): check baseUrl, ' + id + ' and ' + secret + ', or retry.');
+      const variables = 'baseUrl, ' + id + ' and ' + secret;
+      throw new Error('No token (' + reason + '): correct the variables ' + variables + ', or send again later.');
     }
     const { access_token, expires_in } = response.json();
     pm.collectionVariables.set(name + '.accessToken', access_token);
@@ -75,7 +76,8 @@ function workflowFolder({ summary, description, steps }: Workflow, operations: r
 
 function stepItem(step: Step, operations: readonly Placed[]): object {
   const operation = operations.find(({ operationId }) => operationId === step.operationId);
-  if (!operation) throw new Error(`The contract lacks ${step.operationId}: correct openapi/arazzo.yaml.`);
+  if (!operation)
+    throw new Error(`The contract lacks ${step.operationId}: correct step ${step.stepId} of openapi/arazzo.yaml.`);
   // Omit the header Authorization, because the collection adds the token to all requests.
   const given = (step.parameters ?? []).filter(({ name }) => name !== 'Authorization');
   const sent = given.map(({ name, in: place, value }) => ({ name, in: place, value: postmanValue(value) }));

@@ -12,7 +12,10 @@ export function roleOf({ operationId, security }: Pick<Placed, 'operationId' | '
     return sets.length === 0 || sets.some((scopes) => scopes.every((scope) => granted.includes(scope)));
   };
   const role = (Object.keys(presets) as Preset[]).find(mayCall);
-  if (!role) throw new Error(`No preset may call ${operationId}: let one, in src/domain/access/permissions.ts.`);
+  if (!role)
+    throw new Error(
+      `No preset may call ${operationId}: correct presets in permissions.ts, or this operation's security in openapi/paths.`,
+    );
   return role;
 }
 

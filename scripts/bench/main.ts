@@ -70,7 +70,7 @@ async function sampleOf(
     const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
     const response = await fetch(url + path, { headers, ...request });
     if (!response.ok)
-      throw new Error(`${path} was refused: correct sampleOf in main.ts, or the server: ${await response.text()}`);
+      throw new Error(`${path} was refused: correct scripts/bench/main.ts or the service: ${await response.text()}`);
     return (await response.json()) as Record<string, unknown>;
   };
   const post = (path: string, body: object, token = '') =>
@@ -151,7 +151,7 @@ async function within(limit: number, name: string, measurement: () => ReturnType
     const ratio = result.ratio.toFixed(1);
     const allowed =
       limit > 0
-        ? `the limit is ${limit.toFixed(1)}: make it cheaper, or record it by "make bench"`
+        ? `the limit is ${limit.toFixed(1)}: make the operation cheaper, or record its ratio by "make bench"`
         : 'no ratio is recorded: run "make bench"';
     process.stderr.write(`${name} costs ${ratio} times the plain server; ${allowed}.\n`);
     process.exitCode = 1;

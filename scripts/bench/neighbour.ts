@@ -76,7 +76,7 @@ const ask = (agent: Agent, url: string, method: string, headers: OutgoingHttpHea
       response.resume().once('end', resolve);
       // Only one reset of a sandbox runs at a time; the others get 409.
       if (statusCode >= 300 && statusCode !== 409)
-        reject(new Error(`${method} ${url} got ${statusCode}: correct neighbour.ts or the server.`));
+        reject(new Error(`${method} ${url} got ${statusCode}: correct scripts/bench/neighbour.ts or the service.`));
     });
     sent.once('error', reject).end();
   });

@@ -68,7 +68,7 @@ async function measure(environment: ReturnType<typeof environmentOf>, ...args: r
   const start = performance.now();
   const err = (text: string): unknown => process.stderr.write(text);
   const code = await runCommand(args, { environment, out: () => undefined, err, ask: undefined, screen: null });
-  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: mend what it printed above`);
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: correct what it printed above`);
   process.stdout.write(`${args.slice(0, -2).join(' ')}: ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
 }
 

@@ -94,7 +94,9 @@ export async function send(url: string, operation: BenchOperation, sample: Sampl
         if (res.statusCode && res.statusCode < 300) resolve(received);
         else
           reject(
-            new Error(`${operation.name} got ${res.statusCode} ${received}: correct operations.ts or the server.`),
+            new Error(
+              `${operation.name} got ${res.statusCode} ${received}: correct the request or SQL in scripts/bench, or the service.`,
+            ),
           );
       });
     });

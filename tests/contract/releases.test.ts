@@ -68,18 +68,19 @@ describe('released files', () => {
   it.each([migration, record])('are named if they change later: %s', async (file) => {
     const { path, write } = await newRepository();
     await write(file, '{}');
-    expect(await changedFiles(path)).toEqual([`${file} was changed after its release: restore it.`]);
+    expect(await changedFiles(path)).toEqual([`${file} was changed after its release: restore it from Git.`]);
     await write('package.json', { version: '1.1.0' });
-    await expect(release(path)).rejects.toThrow(`${file} was changed after its release: restore it.`);
+    await expect(release(path)).rejects.toThrow(`${file} was changed after its release: restore it from Git.`);
   });
 
   it('are named if the manifest lacks the record, or the record is gone', async () => {
     const { path, write } = await newRepository();
     await write('generated/released/0.9.0.json', {});
-    expect(await changedFiles(path)).toEqual([`generated/released/0.9.0.json is not in ${manifest}: remove it.`]);
+    const stray = `${manifest} lacks generated/released/0.9.0.json: if it was released, restore its checksum there; else delete the file.`;
+    expect(await changedFiles(path)).toEqual([stray]);
     await write(manifest, { 'generated/released/0.9.0.json': 'x', 'generated/released/0.8.0.json': 'x' });
     expect(await changedFiles(path)).toContain(
-      'generated/released/0.8.0.json was removed after its release: restore it.',
+      'generated/released/0.8.0.json was removed after its release: restore it from Git.',
     );
   });
 

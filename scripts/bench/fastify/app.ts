@@ -91,7 +91,7 @@ export async function create(
     const id = { tenantId, apiClientId: client.id, operationId: type, key: String(key) };
     const stored = key && (await tx.idempotencyKey.findUnique({ where: { tenantId_apiClientId_operationId_key: id } }));
     if (stored && !fingerprint.equals(stored.fingerprint))
-      throw refusal(422, 'Another request used this key: send a new one.');
+      throw refusal(422, 'Another body was sent with this Idempotency-Key: send a new key.');
     if (stored) return stored.answer;
     const { answer, clinicId, data } = await make(tx, client.id);
     const { position } = await tx.eventCounter.upsert({

@@ -13,7 +13,7 @@ case ${1-} in
     ;;
   drill)
     name=$(psql -d "$DRILL_OWNER_URL" -qAtc 'SELECT current_database()')
-    case $name in *_drill) ;; *) echo "DRILL_OWNER_URL names $name: a drill empties its database; name one that ends in _drill." >&2; exit 1 ;; esac
+    case $name in *_drill) ;; *) echo "DRILL_OWNER_URL is the database $name: a drill empties its database; use one whose name ends in _drill." >&2; exit 1 ;; esac
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     psql -d "$DRILL_OWNER_URL" -v ON_ERROR_STOP=1 -qc 'SET client_min_messages = warning' \
