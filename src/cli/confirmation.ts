@@ -12,9 +12,9 @@ export const previewable = <Given extends unknown[], Options extends OptionValue
 /** Asks for consent to an effect, a sentence, unless `yes`. @throws Error without consent or without a terminal */
 export async function confirm({ ask }: CliIo, effect: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
-  if (!ask) throw new Error(`${effect} Confirm with --yes.`);
+  if (!ask) throw new Error(`${effect} Nothing was changed: without a terminal, confirm with --yes.`);
   const answer = await ask(`${effect} Continue? [y/N] `);
-  if (!/^y(es)?$/i.test(answer.trim())) throw new Error('Nothing was changed.');
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Error('Nothing was changed, because the answer was not y or yes.');
 }
 
 /** Marks a text as the result of a dry run, if it is one. */

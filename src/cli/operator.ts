@@ -6,12 +6,15 @@ import { type ObjectStore } from '../adapters/objects/objectStore.js';
 import { configuredDatabase, type ServiceDatabase } from '../runtime/configuredDatabase.js';
 import { openServiceDatabase } from '../runtime/serviceDatabase.js';
 import { readConfig } from '../config.js';
+import { lastLine } from '../failures.js';
+import { Problem } from '../problem.js';
 import type { Caller, DomainContext } from '../context.js';
 import { findTenant } from '../domain/access/tenants.js';
 import { clockOffset } from '../domain/sandbox/clock.js';
 import { aheadOf, inTransaction, type CallerContext } from '../domain/transactions/transaction.js';
 import { systemContext } from '../runtime/systemContext.js';
 import type { CliIo } from './cliIo.js';
+import { PROGRAM } from './command.js';
 import { recordCommand } from './commandAudit.js';
 
 /** The place of the configured database, and the options for opening it for a command. */
@@ -127,7 +130,14 @@ export async function recorded<T>(
     await recordCommand(context, command, outcome, null).catch(() => undefined);
     throw error;
   });
-  await recordCommand(context, command, 'success', result);
+  await recordCommand(context, command, 'success', result).catch((error: unknown) => {
+    const cause = error instanceof Problem ? (error.cause ?? error) : error;
+    const advice = `See "${PROGRAM} doctor", and what the command has changed before you repeat it (a restore: into an empty database).`;
+    throw new Error(
+      `The command was carried out, but could not be audited: ${lastLine(cause).replace(/\.$/, '')}. ${advice}`,
+      { cause },
+    );
+  });
   return result;
 }
 

@@ -113,19 +113,20 @@ function adviceOf(error: unknown, text: string, { environment }: CliIo): string 
   const state = sqlState(error) ?? (error instanceof Error ? sqlState(error.cause) : undefined);
   if (state === '42P01') return `Run "${PROGRAM} migrate" first.`;
   if (state !== '42501' || text.includes('DATABASE_OWNER_URL')) return undefined;
-  if (environment['DATABASE_OWNER_URL']) return `Run "${PROGRAM} migrate", or correct the role of DATABASE_OWNER_URL.`;
-  return `Set DATABASE_OWNER_URL. If that is not enough, run "${PROGRAM} migrate" with it.`;
+  if (environment['DATABASE_OWNER_URL'])
+    return `See that the role of DATABASE_OWNER_URL owns the schema, then run "${PROGRAM} migrate".`;
+  return `Set DATABASE_OWNER_URL, with the role that owns the schema. If that is not enough, run "${PROGRAM} migrate".`;
 }
 
 function textOf(error: unknown): string {
   if (error instanceof UnknownOutcome) return `${error.message}.`;
   if (isUnavailable(error))
-    return `The database cannot do this now: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor", or after a timeout repeat the command.`;
+    return `The database cannot do this now: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor"; if it finds no fault, repeat the command (a restore: into an empty database).`;
   // The problem's own text is for callers of the API.
   if (error instanceof Problem && error.cause !== undefined)
     return `A part of the service is unavailable: ${lastLine(error.cause).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;
   if (error instanceof Problem && error.code.endsWith('_not_found')) {
-    return 'The tenant has no such record. Check the id or number, and --tenant.';
+    return `The tenant has no such ${error.code.replace('_not_found', '')}. Check its id or number, and --tenant.`;
   }
   return error instanceof Error && error.name === 'Error' ? error.message : lastLine(error);
 }

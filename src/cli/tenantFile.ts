@@ -99,7 +99,7 @@ export async function importTenant(
   // The jobs of each database would delete documents that only the other one names.
   if (objectStore === storeName)
     throw new Error(
-      "The tenant's documents were exported from this object store. Import with another S3_BUCKET or, in the file store, DATA_DIR.",
+      "The tenant's documents were exported from this object store, which two databases cannot share. Give this database and its servers an S3_BUCKET or, in the file store, a DATA_DIR of their own, with copies of their documents, then import again.",
     );
   await withClient({ connectionString: url }, async (client) => {
     assertSameSchema(await describeMigrations(client), migrations);

@@ -6,7 +6,8 @@ export type Problem = components['schemas']['Problem'];
 /** The codes of problems, the errors of OAuth, and `unknown` for responses of proxies and the like. */
 export type ErrorCode = (typeof knownValues)['ProblemCode' | 'OAuthError.error'][number] | 'unknown';
 
-const FOREIGN = 'no error that the service describes. Check the address of the service and proxies, then retry.';
+const FOREIGN =
+  'no error that the service describes. Check the address of the service and its proxies. Before you repeat a change, see whether it was made.';
 
 /** A request that the service rejected, or could not process. */
 export class ApiError extends Error {

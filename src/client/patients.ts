@@ -12,7 +12,7 @@ const identity: readonly string[] = ['firstName', 'lastName', 'dateOfBirth'];
 export class PatientMismatchError extends ApiError {
   override readonly name = 'PatientMismatchError';
   override readonly message =
-    'The e-mail belongs to a patient with another name or birth date. Ask which values are right.';
+    'The e-mail belongs to a patient with another name or birth date, existing_user_id. Ask which values are right, and correct yours or theirs; another person needs another e-mail.';
 }
 
 export interface FindOrCreate {

@@ -1,7 +1,10 @@
 /** The element of the page with this id. @throws Error if there is none */
 export function part(id: string): HTMLElement {
   const found = document.getElementById(id);
-  if (!found) throw new Error(`The page has no #${id}: add it.`);
+  if (!found)
+    throw new Error(
+      `The page has no element #${id}: reload the page; if that does not help, add the element to its HTML.`,
+    );
   return found;
 }
 

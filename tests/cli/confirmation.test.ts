@@ -14,7 +14,9 @@ const erase = ['patient', 'erase', patientId, '--tenant', partner.tenantId] as c
 
 describe('patient erase', () => {
   it('refuses to begin without a terminal and without --yes', async () => {
-    expect(await run(...erase)).toEqual(refusal(1, /^This .*\. Confirm with --yes\.\n$/));
+    expect(await run(...erase)).toEqual(
+      refusal(1, /^This .*\. Nothing was changed: without a terminal, confirm with --yes\.\n$/),
+    );
     expect(await isErased()).toBe(false);
   });
 
@@ -23,7 +25,7 @@ describe('patient erase', () => {
     const answering = (answer: string) => async (question: string) => (questions.push(question), answer);
     for (const answer of ['', 'n', 'yesterday']) {
       const refused = await runAtTerminal(environment, answering(answer), ...erase);
-      expect(refused).toEqual(refusal(1, 'Nothing was changed.\n'));
+      expect(refused).toEqual(refusal(1, 'Nothing was changed, because the answer was not y or yes.\n'));
     }
     expect(await isErased()).toBe(false);
     expect(await runAtTerminal(environment, answering('Y'), ...erase)).toMatchObject({ code: 0, stderr: '' });

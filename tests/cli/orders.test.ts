@@ -104,7 +104,7 @@ describe('order hold', () => {
     expect(await run(...hold('--product', sku, '--dry-run'))).toEqual({ code: 0, stdout, stderr: '' });
     const audited = { tenantId: partner.tenantId, operationId: 'order hold --dry-run', outcome: 'success' } as const;
     expect(await harness.domain.db.prisma.auditEvent.count({ where: audited })).toBe(1);
-    expect(await run(...hold('--product', sku))).toEqual(refusal(1, /Confirm with --yes/));
+    expect(await run(...hold('--product', sku))).toEqual(refusal(1, /confirm with --yes/));
     expect(await Promise.all([waiting, sent].map(orderOf))).toEqual(before);
   });
 
@@ -139,7 +139,7 @@ describe('order cancel', () => {
     const before = await orderOf(partly);
     expect([await cancel(partly), await cancel(foreign)]).toEqual([
       refusal(1, 'The order cannot be cancelled: 0.01 of it is paid; refund that instead.\n'),
-      refusal(1, /^The tenant has no such record/),
+      refusal(1, /^The tenant has no such order/),
     ]);
     expect(await orderOf(partly)).toEqual(before);
   });

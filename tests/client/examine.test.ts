@@ -236,14 +236,14 @@ it('examine prints a line for each check and a remedy for each that failed, neve
   const lines = output.trimEnd().split('\n');
   expect(lines).toHaveLength(19);
   expect(lines.at(-1)).toBe('16 passed, 1 failed, 0 not judged.');
-  expect(output).toMatch(/failed +rejects_old_timestamp +204 in \d+ ms\n +Reject a `webhook-timestamp`/);
+  expect(output).toMatch(/failed +rejects_old_timestamp +204 in \d+ ms\n +Respond 400 to a `webhook-timestamp`/);
   expect(output).not.toContain(secret);
 });
 
 it.each([
-  ['without a URL', ['examine', '--secret', secret], 'needs the URL'],
-  ['with a path for a URL', ['examine', '/hooks', '--secret', secret], 'needs the URL'],
-  ['without a secret', ['examine', receiver.url('/')], 'the secret of the receiver'],
+  ['without a URL', ['examine', '--secret', secret], 'needs the http(s) URL'],
+  ['with a path for a URL', ['examine', '/hooks', '--secret', secret], 'needs the http(s) URL'],
+  ['without a secret', ['examine', receiver.url('/')], 'the secret with which the receiver'],
   ['with a second URL', ['examine', receiver.url('/'), receiver.url('/'), '--secret', secret], 'Give one command'],
   ['with an unknown option', [...command, '--quiet'], "Unknown option '--quiet'"],
 ])('examine ends with code 2 %s, and sends no request', async (_name, args, message) => {

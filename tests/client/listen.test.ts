@@ -115,7 +115,7 @@ it('a listener that ended at an event continues with the next one, and ends with
   const [code, , errors] = await ended(start(partner, '--until', 'order.held', '--timeout', '2'));
   expect([code, errors]).toEqual([
     1,
-    'Stopped after 2 s without forwarding an event order.held: cause one, see that your receiver accepts it, or raise --timeout.\n',
+    'Stopped after 2 s without forwarding an event order.held: cause one, see that --types, if given, includes it and your receiver accepts all events, or raise --timeout.\n',
   ]);
   expect(received.map(({ id }) => id)).toEqual(await feed(partner));
   expect(seen).toBeLessThan(received.length);
@@ -140,6 +140,6 @@ it('a listener refuses the position of another API client, wrong credentials and
   expect(await ended(start(partner, '--forward', 'localhost:4000/hooks'))).toMatchObject([
     2,
     '',
-    expect.stringContaining('needs a URL'),
+    expect.stringContaining('needs an http(s) URL'),
   ]);
 });

@@ -101,7 +101,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'rejects_partial_signature',
-    remedy: 'Compare the whole signature, in constant time, not only its beginning.',
+    remedy: 'Compare the whole signature, in constant time, not only its beginning, and respond 400 if it differs.',
     messages: ({ ping, signed }) => [altered(signed(ping())), truncated(signed(ping()))],
   },
   {
@@ -116,18 +116,19 @@ export const checks: readonly Check[] = [
   {
     name: 'rejects_old_timestamp',
     remedy:
-      'Reject a `webhook-timestamp` that differs by more than 5 minutes from your clock, so that a recorded request cannot be repeated.',
+      'Respond 400 to a `webhook-timestamp` that differs by more than 5 minutes from your clock, so that a recorded request cannot be repeated.',
     messages: ({ ping, signed, key }) => [signed(ping(), [key], HOUR)],
   },
   {
     name: 'rejects_changed_body',
-    remedy: 'Verify the signature of `webhook-id`, `webhook-timestamp` and the body, joined by dots.',
+    remedy:
+      'Verify the signature of `webhook-id`, `webhook-timestamp` and the body, joined by dots, and respond 400 if it does not match.',
     messages: ({ ping, signed }) => [{ ...signed(ping()), body: JSON.stringify(ping(MINUTE)) }],
   },
   {
     name: 'rejects_reformatted_body',
     remedy:
-      'Verify the bytes of the body as they arrived, before you parse it; do not serialize the parsed body again.',
+      'Verify the bytes of the body as they arrived, before you parse it; do not serialize the parsed body again. Respond 400 if the signature does not match.',
     messages: ({ ping, signed }) => {
       const event = ping();
       return [{ ...signed(event), body: JSON.stringify(event, null, 2) }];
@@ -149,7 +150,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'accepts_unknown_fields',
-    remedy: 'Ignore fields that you do not know: more will be added.',
+    remedy: 'Respond with a 2xx to events with fields that you do not know, and ignore these: more will be added.',
     messages: ({ event, signed }) => {
       const paid = event('order.paid');
       const added = { added_later: 'example' };

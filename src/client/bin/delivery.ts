@@ -20,6 +20,9 @@ export function signedHeaders(
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': keys.map(sign).join(' ') };
 }
 
+/** The message of an error; its code if that is empty, as after refused connections to several addresses. */
+export const reasonOf = (error: Error): string => error.message || String((error as NodeJS.ErrnoException).code);
+
 /** Sends a body to a receiver. @returns the status of the response, or the reason why there is none */
 export async function post(
   url: string,
@@ -34,6 +37,6 @@ export async function post(
     return response.status;
   } catch (error) {
     const { message, cause } = error as Error;
-    return cause instanceof Error ? cause.message : message;
+    return cause instanceof Error ? reasonOf(cause) : message;
   }
 }

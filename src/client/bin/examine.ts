@@ -39,10 +39,12 @@ const isRejected = ({ httpStatus: status }: Attempt): boolean => status !== null
  */
 export async function examine(url: string, secret: string): Promise<Report> {
   if (!isHttp(url)) {
-    throw new UsageError('examine needs the URL of the receiver, for example http://127.0.0.1:4000/hooks.');
+    throw new UsageError('examine needs the http(s) URL of the receiver, for example http://127.0.0.1:4000/hooks.');
   }
   if (keyOf(secret).length === 0)
-    throw new UsageError('Give the secret of the receiver (whsec_…) by --secret or WEBHOOK_SECRET.');
+    throw new UsageError(
+      'Give the secret with which the receiver verifies signatures (whsec_ and base64) by --secret or WEBHOOK_SECRET.',
+    );
   const send = async ({ headers, body }: Message): Promise<Attempt> => {
     const start = performance.now();
     const answer = await post(url, headers, body);
@@ -58,7 +60,13 @@ export async function examine(url: string, secret: string): Promise<Report> {
     const isRejection = name.startsWith('rejects_');
     if (!isAccepted(first)) results.push(notJudged(name, seen, 'the receiver does not accept a valid event.'));
     else if (isRejection && seen.some(isLost))
-      results.push(notJudged(name, seen, 'a request had no response: respond to each within 15 seconds.'));
+      results.push(
+        notJudged(
+          name,
+          seen,
+          'a request had no response: respond to each within 15 seconds, also to one that you reject.',
+        ),
+      );
     else results.push(judged(name, seen, remedy, isRejection ? isRejected : isAccepted));
   }
   const count = (wanted: CheckResult['outcome']): number => results.filter(({ outcome }) => outcome === wanted).length;

@@ -93,7 +93,7 @@ async function readState({ state: file, baseUrl, clientId, secret }: ListenOptio
   const kept = text === null ? { client, secret: `whsec_${randomBytes(24).toString('base64')}` } : parsed(text, file);
   if (kept.client !== client) {
     throw new UsageError(
-      `${file} belongs to ${kept.client}: correct CLIENT_ID or CES_URL, or name another file with --state.`,
+      `${file} belongs to ${kept.client}: correct CLIENT_ID or CES_URL, or name another file with --state, which begins with the oldest event.`,
     );
   }
   return secret ? { ...kept, secret } : kept;
@@ -106,7 +106,9 @@ function parsed(text: string, file: string): State {
   } catch {
     // Not JSON: damaged, too.
   }
-  throw new UsageError(`${file} is damaged. Delete it to begin with the oldest event.`);
+  throw new UsageError(
+    `${file} is damaged. Delete it to begin with the oldest event and, without WEBHOOK_SECRET, a new secret.`,
+  );
 }
 
 /** Replaces the file atomically: after a crash, it has either the old or the new state. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { parseArgs, styleText } from 'node:util';
 import { ApiError } from '../errors.js';
-import { isHttp, keyOf } from './delivery.js';
+import { isHttp, keyOf, reasonOf } from './delivery.js';
 import { examine, textOf } from './examine.js';
 import { listen } from './listen.js';
 import { UsageError } from './usageError.js';
@@ -62,17 +62,20 @@ async function runListen(values: Values): Promise<void> {
   const { CES_URL = 'http://127.0.0.1:3000', CLIENT_ID, CLIENT_SECRET, WEBHOOK_SECRET } = process.env;
   const { forward, types, until, timeout, state = '.clinical-encounter-listen.json' } = values;
   if (!forward || !isHttp(forward))
-    throw new UsageError('--forward needs a URL, for example http://127.0.0.1:4000/hooks.');
-  if (!CLIENT_ID || !CLIENT_SECRET) throw new UsageError('Set CLIENT_ID and CLIENT_SECRET.');
+    throw new UsageError('--forward needs an http(s) URL, for example http://127.0.0.1:4000/hooks.');
+  if (!CLIENT_ID || !CLIENT_SECRET)
+    throw new UsageError('Set CLIENT_ID and CLIENT_SECRET, of an API client that has read:event.');
   if (WEBHOOK_SECRET && keyOf(WEBHOOK_SECRET).length === 0)
-    throw new UsageError('WEBHOOK_SECRET is not the secret of a receiver (whsec_…): correct or unset it.');
+    throw new UsageError(
+      'WEBHOOK_SECRET is not the secret of a receiver (whsec_…): correct it, or unset it to sign with the secret of the --state file.',
+    );
   if (timeout !== undefined && !(Number(timeout) > 0 && Number(timeout) <= MAX_TIMEOUT))
     throw new UsageError(`--timeout needs a number of seconds above 0 and up to ${MAX_TIMEOUT}.`);
   if (timeout)
     setTimeout(
       end,
       Number(timeout) * 1000,
-      `Stopped after ${timeout} s${until ? ` without forwarding an event ${until}: cause one, see that your receiver accepts it, or raise --timeout` : ''}.`,
+      `Stopped after ${timeout} s${until ? ` without forwarding an event ${until}: cause one, see that --types, if given, includes it and your receiver accepts all events, or raise --timeout` : ''}.`,
     ).unref();
   await listen({
     ...{ baseUrl: CES_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, secret: WEBHOOK_SECRET, forward, state },
@@ -100,10 +103,17 @@ function isUsage(error: unknown): boolean {
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof ApiError) return `${error.message}${error.docUrl ? ` ${error.docUrl}` : ''}`;
+  if (error instanceof ApiError) {
+    const advice =
+      error.code === 'cursor_invalid' ? ' To begin with the oldest event, name another file with --state.' : '';
+    return `${error.message}${advice}${error.docUrl ? ` ${error.docUrl}` : ''}`;
+  }
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof UsageError) return error.message;
+  if (isUsage(error)) return `${error.message}. See --help.`;
   const { cause } = error;
-  if (error.name === 'TimeoutError') return `${error.message}. See that the service runs, and check CES_URL.`;
-  if ('path' in error) return `${error.message}. Correct that, or name another file with --state.`;
-  return cause instanceof Error ? `${error.message}: ${cause.message}. Check CES_URL.` : error.message;
+  if ('syscall' in error)
+    return `The --state file cannot be used: ${error.message}. Correct that, or name another one, which begins with the oldest event.`;
+  const reason = cause instanceof Error ? `: ${reasonOf(cause)}` : '';
+  return `${error.message}${reason}. See that the service runs, and check CES_URL.`;
 }
