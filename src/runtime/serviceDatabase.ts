@@ -67,13 +67,17 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
     .then((applied) => applied.forEach((name) => log(`Applied migration ${name}`)))
     .then(() => pendingMigrations(database.url, log))
     .catch((cause: unknown) => {
+      const hasOwner = apply && database.ownerUrl !== database.url;
       if (isUnavailable(cause)) {
-        const advice =
-          'Start PostgreSQL, free its connections, or correct DATABASE_URL, DATABASE_DIRECT_URL or DATABASE_OWNER_URL.';
+        const variable = database.requests.isPooled ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
+        const owner = hasOwner ? ' or DATABASE_OWNER_URL' : '';
+        const advice = `Start PostgreSQL, free its connections, or correct ${variable}${owner}.`;
         throw new Error(`The database cannot be used now: ${lastLine(cause)}. ${advice}`, { cause });
       }
       // SQLSTATE 42501 means insufficient privilege.
-      const grant = `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants the missing rights.`;
+      const grant = hasOwner
+        ? '. DATABASE_OWNER_URL must have the role that owns the schema and all tables.'
+        : `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants the missing rights.`;
       const reason = messageOf(cause);
       // Own texts, which have advice, end with a period; a driver's texts do not.
       const usual = reason.endsWith('.') ? '' : '. See "scripts/ces doctor".';

@@ -46,10 +46,11 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   const keys = await openSigningKeys(config.signingKeysFile, create, (error) => {
     log.error(
       { reason: reasonOf(error) },
-      'SIGNING_KEYS_FILE is damaged or unreadable: repair it; until then, the service keeps the keys that it read before',
+      'SIGNING_KEYS_FILE is damaged or unreadable: repair it before a restart; until then, this server keeps the keys that it read before',
     );
   }).catch((cause: unknown) => {
-    const remedy = '. Correct the path or the permissions, or create the file with "scripts/ces keys rotate".';
+    const remedy =
+      '. Correct the path or the permissions, copy the file of another server, or create the first one with "scripts/ces keys rotate".';
     // An error of the system has a code; an error of the content has its own remedy.
     const advice = errorCode(cause) === undefined ? '' : remedy;
     throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reasonOf(cause)}${advice}`, { cause });
@@ -60,7 +61,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   if (config.pdfFallbackFont !== null) {
     await renderPdf(FONT_SAMPLE).catch((cause: unknown) => {
       throw new Error(
-        'PDF_FALLBACK_FONT cannot be used: it must be a readable TrueType or OpenType font, or file#PostScript name of a collection',
+        `PDF_FALLBACK_FONT cannot be used: ${reasonOf(cause)}. Set a readable TrueType or OpenType font, or file#PostScript name of a collection.`,
         { cause },
       );
     });
@@ -94,5 +95,8 @@ export async function recordKeys(services: Services): Promise<void> {
   const keys = await services.keys.current();
   if (await areKnown(services, keys)) return addKnown(services, keys);
   const { signingKeysFile } = services.config;
-  services.log.warn({ signingKeysFile }, 'SIGNING_KEYS_FILE has none of the keys of this installation; see ces doctor');
+  services.log.warn(
+    { signingKeysFile },
+    'SIGNING_KEYS_FILE has none of the keys of this installation, so other servers reject tokens of this one, and it theirs: see "scripts/ces doctor"',
+  );
 }

@@ -54,7 +54,7 @@ import { newCredentials } from './servers.js';
     const server = startServer({ DATABASE_URL: url, DATA_DIR: folder() });
     expect(await server.ended).toEqual({ code: 1, signal: null });
     const advice =
-      /^.* A pooler answers: set DATABASE_DIRECT_URL and, if you use it, DATABASE_OWNER_URL to PostgreSQL itself [^\n]*\n$/;
+      /^.* A pooler answers instead of PostgreSQL: set DATABASE_DIRECT_URL and, if you use it, DATABASE_OWNER_URL to the address of PostgreSQL itself [^\n]*\n$/;
     expect(server.stderr()).toMatch(advice);
     expect((await runProgram({ DATABASE_URL: url, DATA_DIR: folder() }, 'tenant', 'list')).stderr).toMatch(advice);
     await pooler.close();

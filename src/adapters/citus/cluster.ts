@@ -36,16 +36,21 @@ export async function clusterFaults(client: Connection, serviceUrl: string): Pro
   );
   const [installed] = rows;
   if (!installed) return ['The database lacks the extension citus. Run CREATE EXTENSION citus in it on every node.'];
-  if (installed.major < MIN_VERSION) return [`Citus is older than ${MIN_VERSION}. Update it on every node.`];
+  if (installed.major < MIN_VERSION)
+    return [
+      `Citus is older than ${MIN_VERSION}. Install a newer package, and run ALTER EXTENSION citus UPDATE, on every node.`,
+    ];
   const nodes = await nodesOf(client);
   const inactive = nodes.filter(({ isActive }) => !isActive);
   return [
     ...(nodes.some(({ isCoordinator }) => isCoordinator)
       ? []
-      : ['The coordinator has no address. Run SELECT citus_set_coordinator_host(…).']),
+      : ['The coordinator has no address. Run SELECT citus_set_coordinator_host(host, port).']),
     ...(nodes.some(({ isCoordinator, hasShards }) => !isCoordinator && hasShards)
       ? []
-      : ['The cluster has no worker for shards. Run SELECT citus_add_node(…), or set shouldhaveshards of a worker.']),
+      : [
+          "The cluster has no worker for shards. Run SELECT citus_add_node(host, port), or citus_set_node_property(host, port, 'shouldhaveshards', true) for a worker.",
+        ]),
     ...inactive.map(({ name }) => `The node ${name} is not active. Start it, then run SELECT citus_activate_node(…).`),
     ...(inactive.length > 0 ? [] : await settingFaults(client, roleOf(serviceUrl))),
     ...(await connectionFaults(serviceUrl)),
@@ -61,12 +66,14 @@ async function settingFaults(client: Connection, role: string): Promise<string[]
       WHERE current_setting('max_prepared_transactions')::int < current_setting('max_connections')::int
     UNION ALL SELECT format('Create the role %s.', ${escapeLiteral(role)})
       WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = ${escapeLiteral(role)})) AS faults`;
-  const { rows } = await client.query<{ name: string; result: string }>(
-    `SELECT format('%s:%s', nodename, nodeport) AS name, result
+  const { rows } = await client.query<{ name: string; success: boolean; result: string }>(
+    `SELECT format('%s:%s', nodename, nodeport) AS name, success, result
       FROM run_command_on_all_nodes($1) JOIN pg_dist_node USING (nodeid) WHERE NOT success OR result <> ''`,
     [faults],
   );
-  return rows.map(({ name, result }) => `${name}: ${result}`);
+  return rows.map(({ name, success, result }) =>
+    success ? `${name}: ${result}` : `${name} cannot be checked: ${result}. Correct that on this node.`,
+  );
 }
 
 /** The nodes that cannot reach each other by the role of the service. */

@@ -88,7 +88,9 @@ export async function layOut(client: Connection): Promise<void> {
   await placeTables(client);
   const faults = await layoutFaults(client);
   if (faults.length > 0)
-    throw new Error(`The layout was not changed. ${faults.join(' ')} Correct this by functions of Citus, then repeat.`);
+    throw new Error(
+      `The layout was not changed. ${faults.join(' ')} Correct this by functions of Citus (scripts/production/scale.md#citus), then repeat.`,
+    );
   await client.query('COMMIT');
   // Set the lock timeout on every node: the settings of a session on the coordinator do not reach the workers.
   await client.query(

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { PrismaClient } from '../../../generated/prisma/client.js';
+import { lastLine } from '../../failures.js';
 import { metrics } from '../../telemetry.js';
 import { throwWithoutValues } from './databaseErrors.js';
 import { openPool } from './openPool.js';
@@ -118,13 +119,20 @@ export const POOLER_SETTINGS = needed.map(([name, value]) => `SET ${name} = ${va
 export async function checkPooler({ everyTenant }: Queries): Promise<void> {
   const found = await everyTenant.rows<{ name: string; setting: string }>`
     SELECT name, setting FROM pg_settings WHERE name = ANY (${needed.map(([name]) => name)})
-    UNION ALL SELECT 'plan_cache_mode', ${SETTINGS.plan_cache_mode} FROM pg_extension WHERE extname = 'citus'`;
+    UNION ALL SELECT 'plan_cache_mode', ${SETTINGS.plan_cache_mode} FROM pg_extension WHERE extname = 'citus'`.catch(
+    (cause: unknown) => {
+      throw new Error(
+        `The pooler at DATABASE_URL cannot be used: ${lastLine(cause)}. Start it, or correct DATABASE_URL.`,
+        { cause },
+      );
+    },
+  );
   const isSet = ([name, value]: [string, string | number]): boolean =>
     found.some((row) => row.name === name && row.setting === String(value));
   if (needed.every(isSet)) return;
   const missing = needed.filter((one) => !isSet(one)).map(([name]) => name);
   throw new Error(
-    `Sessions of the pooler at DATABASE_URL lack ${missing.join(', ')}. In PgBouncer, give the database connect_query='${POOLER_SETTINGS}', on Citus without plan_cache_mode.`,
+    `Sessions of the pooler at DATABASE_URL lack ${missing.join(', ')}. In PgBouncer, give the database connect_query='${POOLER_SETTINGS}', on Citus without plan_cache_mode, and reload it. If DATABASE_URL is no pooler, unset DATABASE_DIRECT_URL.`,
   );
 }
 

@@ -28,7 +28,7 @@ export function protectedUrl(variable: string, url: string): string {
 /** The error of a pooler that gets the settings of a session, and its remedy. */
 export const POOLER_REMEDY = [
   /unsupported startup parameter/i,
-  'A pooler answers: set DATABASE_DIRECT_URL and, if you use it, DATABASE_OWNER_URL to PostgreSQL itself (scripts/production/database.md#pooler).',
+  'A pooler answers instead of PostgreSQL: set DATABASE_DIRECT_URL and, if you use it, DATABASE_OWNER_URL to the address of PostgreSQL itself (scripts/production/database.md#pooler).',
 ] as const;
 
 /** Whether the host of the URL is this machine. @throws Error naming the `variable` if the URL cannot be read */

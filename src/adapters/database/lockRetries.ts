@@ -15,6 +15,9 @@ export const LOCK_PATIENCE: LockPatience = {
   pausesMs: [1_000, 2_000, 4_000, 8_000, 16_000, 16_000],
 };
 
+/** How to go on after a failed migration: a failed restore leaves rows. */
+export const REPEAT = ', then repeat the command or start; a restore, into an empty database.';
+
 /** SQLSTATEs of a lock timeout and of a deadlock. Both allow a retry in a new transaction. */
 const LOCKED = ['55P03', '40P01'];
 
@@ -34,8 +37,8 @@ export async function withLockRetries(
       if (!LOCKED.includes(sqlState(error) ?? '')) throw error;
       if (pauseMs === undefined) {
         const advice =
-          'End the transaction that holds it (see scripts/production/upgrade.md), or wait, then run the command again.';
-        throw new Error(`it got no lock in ${pausesMs.length + 1} attempts. ${advice}`, { cause: error });
+          'End the transaction that holds the lock (see scripts/production/upgrade.md), or wait for its end';
+        throw new Error(`it got no lock in ${pausesMs.length + 1} attempts. ${advice}${REPEAT}`, { cause: error });
       }
     }
     log(`waits for a lock. Next attempt in ${pauseMs / 1_000} s.`);

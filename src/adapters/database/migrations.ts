@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { messageOf } from '../../failures.js';
 import { applyMigration } from './applyMigration.js';
-import { LOCK_PATIENCE, withLockRetries } from './lockRetries.js';
+import { sqlState } from './databaseErrors.js';
+import { LOCK_PATIENCE, REPEAT, withLockRetries } from './lockRetries.js';
 import { readMigrations, type Migration } from './migrationFile.js';
 import { rowsOf, withClient } from './withClient.js';
 
@@ -63,7 +64,11 @@ function reasonsOf(strange: readonly RecordedMigration[], isKnown: (name: string
   const changed = strange.filter(({ name, finished }) => finished && isKnown(name));
   const unknown = strange.filter(({ name, finished }) => finished && !isKnown(name));
   const groups = [
-    [unfinished, 'has migrations that did not finish', 'Finish them with the program that started them'],
+    [
+      unfinished,
+      'has migrations that did not finish',
+      'Finish them with the program that started them, such as "prisma migrate resolve"',
+    ],
     [changed, 'has migrations whose files were changed since they were applied', 'Deploy the build that applied them'],
     [unknown, 'has migrations that this build does not know', 'Deploy the build that has them'],
   ] as const;
@@ -101,9 +106,9 @@ export async function migrate(
       ).catch((cause: unknown) => {
         // A lock's error, the only one with a cause, has advice already.
         const hasAdvice = cause instanceof Error && cause.cause !== undefined;
-        const advice = hasAdvice
-          ? ''
-          : '. Correct this (if a right is missing, DATABASE_OWNER_URL), then repeat the command (a restore: into an empty database).';
+        const isRight = sqlState(cause) === '42501';
+        const remedy = isRight ? 'Set DATABASE_OWNER_URL, with the role that owns the schema' : 'Correct this';
+        const advice = hasAdvice ? '' : `. ${remedy}${REPEAT}`;
         throw new Error(`Migration ${name} failed: ${messageOf(cause)}${advice}`, { cause });
       });
     }
@@ -127,5 +132,8 @@ async function assertOurs(client: Client): Promise<void> {
         AND to_regclass('_prisma_migrations') IS NULL
         AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e') LIMIT 1`,
   );
-  if (rowCount !== 0) throw new Error('Migrations were not applied: the database is not empty. Use an empty database.');
+  if (rowCount === 0) return;
+  throw new Error(
+    'Migrations were not applied: the database is not empty, and its tables are not of this service. Set the DATABASE_… variables to its database, or to an empty one.',
+  );
 }

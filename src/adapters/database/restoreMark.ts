@@ -16,7 +16,9 @@ export async function unmarkRestore(url: string): Promise<void> {
 /** @throws Error if a restore into this database is not complete */
 export async function assertRestored(url: string): Promise<void> {
   if (!(await withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, isMarked))) return;
-  throw new Error('A restore into this database is not complete: unless it still runs, restore into a new database.');
+  throw new Error(
+    'A restore into this database is not complete. Wait if it still runs; otherwise restore into an empty database (scripts/production/backup.md#restore).',
+  );
 }
 
 async function isMarked(client: Connection): Promise<boolean> {

@@ -54,7 +54,7 @@ export async function passNumbers(client: Client, tenantId: string): Promise<voi
     const [{ isReal, last } = { isReal: null, last: null }] = numbers;
     if (isReal === false)
       throw new Error(
-        `${table} has the number ${last}, above the limit of ${MAX_NUMBER}. Nothing was imported: export the tenant again.`,
+        `The file has the number ${last} in ${table}, above the limit of ${MAX_NUMBER}. Nothing was imported: the file was changed, so export the tenant again.`,
       );
     await client.query(`SELECT setval($1, greatest(nextval($1), $2::bigint + ${MARGIN}))`, [sequence, last]);
   }

@@ -40,7 +40,9 @@ export function allowedOrigins(hosts: readonly string[], variable: string): Read
       const text = `https://${entry}`;
       const url = /:\d+$/.test(entry) && URL.canParse(text) ? new URL(text) : undefined;
       if (url?.pathname !== '/' || url.username || url.password || url.search || url.hash) {
-        throw new Error(`${variable} must be a list of host:port. Correct the entry "${entry}".`);
+        throw new Error(
+          `${variable} must be a list of host:port, with ports up to 65535. Correct the entry "${entry}".`,
+        );
       }
       return originOf(url);
     }),

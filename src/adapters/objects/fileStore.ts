@@ -88,7 +88,7 @@ function pathOf(folder: string, key: string): string {
   const safe = segments.every((segment) => segmentPattern.test(segment) && Buffer.byteLength(segment) <= 255);
   const path = resolve(folder, ...segments);
   if (!safe || !path.startsWith(folder + sep))
-    throw new Error('The key of an object is not valid: restore the row or backup that names it');
+    throw new Error('The key of an object is not valid: restore the row of a document, or the backup, that names it');
   return path;
 }
 

@@ -172,7 +172,10 @@ async function openNameless(folder: string): Promise<FileHandle> {
 const wrongSettings: ReadonlyMap<unknown, string> = new Map([
   ['InvalidAccessKeyId', 'S3_ACCESS_KEY is unknown to the object store at S3_ENDPOINT: correct one of them'],
   ['SignatureDoesNotMatch', 'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY: correct it'],
-  ['AccessDenied', 'S3_ACCESS_KEY lacks a right on S3_BUCKET: grant it'],
+  [
+    'AccessDenied',
+    'S3_ACCESS_KEY lacks a right on S3_BUCKET: grant putting, getting, listing and deleting, or correct S3_BUCKET',
+  ],
   ['NoSuchBucket', 'S3_BUCKET does not exist at S3_ENDPOINT: create or correct it'],
   ['AuthorizationHeaderMalformed', 'S3_REGION is not the region of S3_BUCKET: correct it'],
   ['AuthorizationQueryParametersError', 'S3_REGION is not the region of S3_BUCKET: correct it'],

@@ -37,7 +37,9 @@ export function createClamavScanner({ address, patience = 10_000 }: ClamavOption
 function judge(answer: string): void {
   if (answer === 'stream: OK\0') return;
   if (/^stream: .+ FOUND\0$/.test(answer)) throw new Problem('document_rejected');
-  throw unavailable(new Error('clamd at CLAMAV_ADDRESS answered without a verdict: see the log of clamd'));
+  throw unavailable(
+    new Error('clamd at CLAMAV_ADDRESS answered without a verdict: see the log of clamd, and its StreamMaxLength'),
+  );
 }
 
 /** A connection to clamd for one command. Every failure is Problem dependency_unavailable. */
@@ -50,7 +52,8 @@ function converse(address: SocketAddress, patience: number) {
 
   async function wait<T>(step: Promise<T>): Promise<T> {
     const timer = setTimeout(
-      () => socket.destroy(new Error('clamd at CLAMAV_ADDRESS does not answer: check that it runs')),
+      () =>
+        socket.destroy(new Error('clamd at CLAMAV_ADDRESS does not answer: check that it runs and is not overloaded')),
       patience,
     );
     try {

@@ -100,7 +100,9 @@ function openKey(file: string, stored: StoredKey): SigningKey {
   } catch {
     // Drop the cause, which may quote key material.
   }
-  throw new Error(`${file} contains a damaged key, ${kid}: restore the file from a backup`);
+  throw new Error(
+    `${file} contains a damaged key, ${kid}: restore the file from a backup, copy that of another server, or see "scripts/ces doctor"`,
+  );
 }
 
 function parseKeys(file: string, text: string): StoredKey[] {
@@ -111,7 +113,9 @@ function parseKeys(file: string, text: string): StoredKey[] {
   } catch {
     // Drop the cause, which would quote the file.
   }
-  throw new Error(`${file} is not a JWKS of ES256 private keys with kid and created_at: restore it from a backup`);
+  throw new Error(
+    `${file} is not a JWKS of ES256 private keys with kid and created_at: restore it from a backup, copy that of another server, or see "scripts/ces doctor"`,
+  );
 }
 
 /** Whether a value is a complete key. Rotation needs `created_at`, to know when the key's tokens have expired. */
