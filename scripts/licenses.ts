@@ -61,7 +61,7 @@ export function licenseFaults(lockFile: LockFile): string[] {
     .filter(([name, license]) => !(name in reviewed) && !isAllowed(license))
     .map(
       ([name, license]) =>
-        `${name}: the license ${license} is not accepted: review it and add it to "reviewed" in scripts/licenses.ts, or remove this package`,
+        `${name}: the license ${license} is not accepted: review it and add this version to "reviewed" in scripts/licenses.ts, or remove this package`,
     );
 }
 

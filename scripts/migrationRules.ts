@@ -53,7 +53,7 @@ export function faultsOfMigration(sql: string): string[] {
     );
   if (kind === 'transaction' && has(/ INDEX CONCURRENTLY /))
     faults.push(
-      'A migration with INDEX CONCURRENTLY may contain only such statements: move the others to another one.',
+      'A migration with INDEX CONCURRENTLY may contain only CREATE and DROP INDEX CONCURRENTLY: move the rest to another.',
     );
   if (kind === 'transaction' && has(/^(WITH|UPDATE|DELETE)\b/))
     faults.push('Change rows in a migration of its own, whose line "-- Locks:" ends with "; in batches".');

@@ -10,7 +10,7 @@ export function separated(built: string): { readonly html: string; readonly scri
     /<script type="module">\s*(?=\/\*)|(?=const __redoc_definition = )|(?<=getElementById\('redoc'\)\);)\s*<\/script>/,
   );
   if (!after || others.length > 0)
-    throw new Error('Redoc builds its page differently: adapt separated in scripts/redoc.ts.');
+    throw new Error('Redoc builds its page differently: adapt separated() in scripts/redoc.ts.');
   const [, inline = ''] = /<script>([^<]*)<\/script>/.exec(before) ?? [];
   const hash = `'sha256-${createHash('sha256').update(inline).digest('base64')}'`;
   if (hash !== INLINE_SCRIPT)
@@ -40,7 +40,7 @@ function withoutSearch(rendered: string): string {
     /<div class="[^"]*"><div data-testid="search-trigger".*?(?:<\/div>){3}/,
   );
   if (after === undefined || others.length > 0)
-    throw new Error("Redoc's page must have its search exactly once: adapt withoutSearch in scripts/redoc.ts.");
+    throw new Error("Redoc's page must have its search exactly once: adapt withoutSearch() in scripts/redoc.ts.");
   return before + after;
 }
 

@@ -40,7 +40,7 @@ const parsed = async <T>(root: string, file: string): Promise<T> => {
   try {
     return JSON.parse(text) as T;
   } catch (error) {
-    throw new Error(`${file} is not JSON: correct it. ${String(error)}`, { cause: error });
+    throw new Error(`${file} is not JSON: correct it, or restore it from Git. ${String(error)}`, { cause: error });
   }
 };
 

@@ -14,7 +14,7 @@ export function roleOf({ operationId, security }: Pick<Placed, 'operationId' | '
   const role = (Object.keys(presets) as Preset[]).find(mayCall);
   if (!role)
     throw new Error(
-      `No preset may call ${operationId}: correct presets in permissions.ts, or this operation's security in openapi/paths.`,
+      `No preset may call ${operationId}: correct presets in src/domain/access/permissions.ts, or the operation's security.`,
     );
   return role;
 }
