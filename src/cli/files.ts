@@ -5,7 +5,7 @@ import { messageOf } from '../failures.js';
 /** Reads a text file. @throws Error if the file cannot be read, or is not UTF-8 */
 export async function readText(file: string): Promise<string> {
   const bytes = await readFile(file).catch((cause: unknown) => {
-    throw new Error(`${file} cannot be read: ${messageOf(cause)}. Give a file that you can read.`, { cause });
+    throw new Error(`${file} cannot be read: ${messageOf(cause)}. Correct its path or its rights.`, { cause });
   });
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

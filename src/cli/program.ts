@@ -22,6 +22,7 @@ import { addTenantCommands } from './tenant.js';
 import { colored } from './output.js';
 import type { CliIo } from './cliIo.js';
 
+const REPEAT = 'repeat the command (a restore: into an empty database).';
 const FAILED = 1;
 const MISUSED = 2;
 const EXAMPLES = `
@@ -106,11 +107,13 @@ function toldOf(error: unknown, terminal: CliIo): string {
   return advice ? `${text.replace(/\.$/, '')}. ${advice}` : text;
 }
 
-/** The remedy for a pooler's error, and for SQLSTATE 42501, insufficient privilege, and 42P01, undefined table. */
+/** The remedy for a pooler's error and SQLSTATE 28P01, wrong password, 42501, missing right, 42P01, undefined table. */
 function adviceOf(error: unknown, text: string, { environment }: CliIo): string | undefined {
   const [pooler, remedy] = POOLER_REMEDY;
   if (pooler.test(text)) return remedy;
   const state = sqlState(error) ?? (error instanceof Error ? sqlState(error.cause) : undefined);
+  if (state === '28P01' && !isUnavailable(error))
+    return 'Correct the user or password in DATABASE_URL, DATABASE_DIRECT_URL or DATABASE_OWNER_URL.';
   if (state === '42P01') return `Run "${PROGRAM} migrate" first.`;
   if (state !== '42501' || text.includes('DATABASE_OWNER_URL')) return undefined;
   if (environment['DATABASE_OWNER_URL'])
@@ -121,10 +124,10 @@ function adviceOf(error: unknown, text: string, { environment }: CliIo): string 
 function textOf(error: unknown): string {
   if (error instanceof UnknownOutcome) return `${error.message}.`;
   if (isUnavailable(error))
-    return `The database cannot do this now: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor"; if it finds no fault, repeat the command (a restore: into an empty database).`;
+    return `The database cannot do this now: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor"; if it finds no fault, ${REPEAT}`;
   // The problem's own text is for callers of the API.
   if (error instanceof Problem && error.cause !== undefined)
-    return `A part of the service is unavailable: ${lastLine(error.cause).replace(/\.$/, '')}. See "${PROGRAM} doctor".`;
+    return `A part of the service is unavailable: ${lastLine(error.cause).replace(/\.$/, '')}. Correct that (see "${PROGRAM} doctor"), then ${REPEAT}`;
   if (error instanceof Problem && error.code.endsWith('_not_found')) {
     return `The tenant has no such ${error.code.replace('_not_found', '')}. Check its id or number, and --tenant.`;
   }

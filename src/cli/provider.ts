@@ -28,7 +28,7 @@ export function addProviderCommands(program: Command, terminal: CliIo): void {
     }));
     if (incomplete)
       terminal.err(
-        `Warning: ${incompleteText(incomplete)} Import what is missing, if they have it: they cannot approve scheduled drugs without both.\n`,
+        `Warning: ${incompleteText(incomplete)} They cannot approve scheduled drugs: import them with credential and deaNumber, if they have both.\n`,
       );
     print(terminal, json, report, fields(report));
   });

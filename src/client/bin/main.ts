@@ -46,7 +46,7 @@ async function run(): Promise<void> {
   if (values.help) process.stdout.write(usage);
   else if (command === 'listen' && others.length === 0) await runListen(values);
   else if (command === 'examine' && others.length <= 1) await runExamine(others[0], values);
-  else throw new UsageError(`Give one command, listen or examine, with only its own arguments.\n\n${usage}`);
+  else throw new UsageError(`Give one command: listen without an argument, or examine with one URL.\n\n${usage}`);
 }
 
 type Values = ReturnType<typeof parsed>['values'];
