@@ -17,7 +17,7 @@ echo 'local all all trust' >"$work/pg_hba.conf"
 settings="-c config_file=/dev/null -c hba_file=$work/pg_hba.conf -c listen_addresses= -c unix_socket_directories=$work -c port=5432"
 pg_ctl -l "$work/log" -w -t 3600 start >/dev/null -o "$settings -c hot_standby=off -c archive_mode=off -c ssl=off" \
   || { cat "$work/log" >&2; exit 1; }
-until psql -h "$work" -d "${PGDATABASE:-ces}" -qAtc 'SELECT 1' >/dev/null 2>&1; do
+until psql -h "$work" -d postgres -qAtc 'SELECT 1' >/dev/null 2>&1; do
   pg_ctl status >/dev/null || { cat "$work/log" >&2; exit 1; }
   sleep 1
 done
