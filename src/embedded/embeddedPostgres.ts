@@ -95,7 +95,7 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions): Prom
     if (Date.now() > deadline) {
       const wait = 'Wait until that process ends, or stop it; a second server needs another DATA_DIR.';
       throw new Error(
-        `${reason}. ${holder === STARTING ? 'See postgres.log there, and try again when PostgreSQL accepts them.' : wait}`,
+        `${reason}. ${holder === STARTING ? 'See postgres.log there, and try again when PostgreSQL accepts them; if none runs, delete postgres/data/postmaster.pid there.' : wait}`,
       );
     }
     if (!told) options.log(`Waiting: ${reason}`);

@@ -48,7 +48,10 @@ async function servePage(
     );
   });
   await once(server.listen(port, host), 'listening').catch((cause: unknown) => {
-    const advice = errorCode(cause) === 'EADDRINUSE' ? '. Choose another METRICS_PORT.' : '. Correct them.';
+    const advice =
+      errorCode(cause) === 'EADDRINUSE'
+        ? '. Stop the program that listens there, or choose another METRICS_PORT.'
+        : '. Correct them.';
     throw new Error(`Cannot listen on METRICS_HOST and METRICS_PORT: ${String(cause)}${advice}`, { cause });
   });
   const address = server.address() as AddressInfo;

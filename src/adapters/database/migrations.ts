@@ -107,7 +107,9 @@ export async function migrate(
         // A lock's error, the only one with a cause, has advice already.
         const hasAdvice = cause instanceof Error && cause.cause !== undefined;
         const isRight = sqlState(cause) === '42501';
-        const remedy = isRight ? 'Set DATABASE_OWNER_URL, with the role that owns the schema' : 'Correct this';
+        const remedy = isRight
+          ? 'Set DATABASE_OWNER_URL, with the role that owns the database and all tables'
+          : 'Correct this';
         const advice = hasAdvice ? '' : `. ${remedy}${REPEAT}`;
         throw new Error(`Migration ${name} failed: ${messageOf(cause)}${advice}`, { cause });
       });

@@ -1,6 +1,9 @@
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { Queries } from './statements.js';
+import { messageOf } from '../../failures.js';
+import { sqlState } from './databaseErrors.js';
 import { roleOf } from './databaseUrl.js';
+import { REPEAT } from './lockRetries.js';
 import { withClient } from './withClient.js';
 
 /** Number of the advisory lock for granting rights; fixed, and unused elsewhere. */
@@ -10,13 +13,18 @@ const AUDIT_TABLES = '^audit_(event|seal)';
 
 /**
  * Grants the role of `serviceUrl` the use of all tables, unless it is the owner. It may not change audit rows or the
- * record of migrations. @throws the driver's error, for example if the role does not exist
+ * record of migrations. @throws Error if the role does not exist, or the driver's
  */
 export async function grantServiceRights(ownerUrl: string, serviceUrl: string): Promise<void> {
   const role = roleOf(serviceUrl);
   if (role === roleOf(ownerUrl)) return;
   const config = { connectionString: ownerUrl, connectionTimeoutMillis: 5_000 };
-  await withClient(config, (client) => client.query(grantsTo(role)));
+  await withClient(config, (client) => client.query(grantsTo(role))).catch((cause: unknown) => {
+    // SQLSTATE 42704 means an undefined object: the statements name only the role.
+    if (sqlState(cause) !== '42704') throw cause;
+    const advice = 'Create it (scripts/production/database.md#roles), or correct the URL that names it';
+    throw new Error(`${messageOf(cause)}. ${advice}${REPEAT}`, { cause });
+  });
 }
 
 /**
