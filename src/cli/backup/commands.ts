@@ -11,6 +11,7 @@ import { inTransaction } from '../../domain/transactions/transaction.js';
 import { messageOf } from '../../failures.js';
 import { migrateDatabase } from '../../runtime/serviceDatabase.js';
 import type { ServiceDatabase } from '../../runtime/configuredDatabase.js';
+import { causeOf } from '../checks/check.js';
 import type { CliIo } from '../cliIo.js';
 import { addCommand, addGroup, PROGRAM } from '../command.js';
 import { readErasures, type Erasure } from '../erasureJournal.js';
@@ -115,8 +116,10 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
 /** Audits that a backup was verified, which an alert watches; only with DATABASE_URL. Only warns if it fails. */
 async function recordVerification(terminal: CliIo): Promise<void> {
   if (readConfig(terminal.environment).databaseUrl === null) return;
-  await withAnySchema(terminal, ({ url }) => recordedOn(terminal, url, async () => undefined)).catch(() =>
-    terminal.err('This verification could not be audited. Correct what "ces doctor" reports, then verify again.\n'),
+  await withAnySchema(terminal, ({ url }) => recordedOn(terminal, url, async () => undefined)).catch((error: unknown) =>
+    terminal.err(
+      `This verification could not be audited: ${causeOf(error)}. Correct that (see "${PROGRAM} doctor"), then verify again.\n`,
+    ),
   );
 }
 

@@ -39,7 +39,9 @@ export async function sealedKeys({ environment }: CliIo, secret: string): Promis
   const file = readConfig(environment).signingKeysFile;
   const content = await readFile(file).catch(nullIfMissing).catch(unusable(file));
   if (content === null)
-    throw new Error(`There is no ${file}. Set SIGNING_KEYS_FILE, run the command on a server, or omit --with-keys.`);
+    throw new Error(
+      `There is no ${file}. Correct SIGNING_KEYS_FILE or DATA_DIR, run the command on a server, or omit --with-keys.`,
+    );
   const [salt, iv] = [randomBytes(16), randomBytes(12)];
   const cipher = createCipheriv(CIPHER, scryptSync(secret, salt, 32, COST), iv);
   const data = Buffer.concat([cipher.update(content), cipher.final()]);

@@ -101,8 +101,9 @@ function start({ file, major }: Program, url: string | null, args: readonly stri
     const line = lines.find((each) => each.includes('error:')) ?? lines[0];
     const cause = line?.replace(/\.$/, '') || (child.exitCode ?? child.signalCode);
     // A database is marked during its restore, so that it cannot be used again.
-    const again =
-      basename(file) === 'pg_restore' && url !== null ? 'restore into another empty database' : 'repeat the command';
+    const reading =
+      url === null ? 'repeat the command, or use another backup (--at)' : 'restore into another empty database';
+    const again = basename(file) === 'pg_restore' ? reading : 'repeat the command';
     throw new Error(`${basename(file)} failed: ${cause}. Correct the cause, then ${again}.`);
   };
   return { child, ended };

@@ -49,6 +49,7 @@ const REMEDIES: readonly (readonly [cause: RegExp, remedy: string])[] = [
     /EACCES: permission denied, (open|stat)/,
     'Run doctor as the user of the service, and let this user use the file and its folder (chown).',
   ],
+  [/ENOSPC/, 'Free space on the disk of DATA_DIR, or enlarge it.'],
   [/WRONGPASS|NOAUTH/, 'Correct the user and password in RATE_LIMIT_REDIS_URL.'],
 ];
 

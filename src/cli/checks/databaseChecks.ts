@@ -249,7 +249,7 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     }
     if (!isOwner) return ok("The service's role reads and writes rows, and cannot change the schema or the audit.");
     const message = "The service's role may change the schema or the audit.";
-    const advice = `Set DATABASE_URL (with a pooler, DATABASE_DIRECT_URL too) to a separate role for the service (${HANDBOOK}#roles). If it is one, revoke these rights from it and from PUBLIC.`;
+    const advice = `Set DATABASE_URL (with a pooler, DATABASE_DIRECT_URL too) to a separate role for the service (${HANDBOOK}#roles). If it is separate already, revoke these rights from it and from PUBLIC.`;
     return warning(message, advice);
   },
   async 'keys of the installation'({ db, config: { signingKeysFile: file } }) {
@@ -257,14 +257,14 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     // The check "signing keys" reports an unreadable file.
     if (!keys) return [];
     if (await areKnown({ db }, await keys.current())) return ok('The database knows the signing keys.');
-    const advice = `Move ${file} away, then copy the file of another server, or get that of the backup by "${PROGRAM} restore --with-keys" into an empty database. If all are lost, run "${PROGRAM} keys rotate", and copy the file to all servers.`;
+    const advice = `Move ${file} away, then copy the file of another server, or get that of the backup by "${PROGRAM} restore --with-keys" into an empty database. If all are lost, leave it, run "${PROGRAM} keys rotate", and copy the file to all servers.`;
     return failure(`The keys in ${file} are not those that sign the tokens of this installation.`, advice);
   },
   cluster: ({ url }) => clusterResults(url),
   async providers({ db }) {
     const incomplete = await incompleteProviders(db);
     if (incomplete.length === 0) return ok('Active providers of live tenants have a credential and a DEA number.');
-    const advice = `Import them with credential and deaNumber ("${PROGRAM} provider import").`;
+    const advice = `Import credential and deaNumber of those who have them ("${PROGRAM} provider import"). The others cannot approve scheduled drugs.`;
     return incomplete.map((of) => warning(incompleteText(of), advice));
   },
   async jobs({ db }) {

@@ -10,7 +10,7 @@ import { openObjectStore } from '../../adapters/objects/openObjectStore.js';
 import { createDocumentScanner } from '../../adapters/scanner/createDocumentScanner.js';
 import { openSigningKeys } from '../../adapters/tokens/signingKeys.js';
 import { localUrl, type Config } from '../../config.js';
-import { errorCode } from '../../failures.js';
+import { errorCode, messageOf } from '../../failures.js';
 import { name as serviceName, version } from '../../packageRoot.js';
 import { Problem } from '../../problem.js';
 import { PROGRAM } from '../command.js';
@@ -119,14 +119,14 @@ function scanner({ documentScanner }: Config): Check {
 function redis(url: string): Check {
   const remedy = 'Start Redis, or correct RATE_LIMIT_REDIS_URL. Until then each process counts requests alone.';
   return checkOf('redis', remedy, async () => {
-    let reason: unknown;
-    const log = pino({ level: 'warn' }, { write: (line) => ({ reason } = JSON.parse(line) as { reason: unknown }) });
+    let reason: string | undefined;
+    const log = pino({ level: 'warn' }, { write: (line) => ({ reason } = JSON.parse(line) as { reason?: string }) });
     const client = await connectRedis(url, log);
     try {
       await client.ping();
       return ok('Redis answers.');
-    } catch {
-      throw new Error(`Redis at RATE_LIMIT_REDIS_URL does not answer: ${String(reason)}`);
+    } catch (error) {
+      throw new Error(`Redis at RATE_LIMIT_REDIS_URL cannot be used: ${reason ?? messageOf(error)}`, { cause: error });
     } finally {
       client.disconnect();
     }
