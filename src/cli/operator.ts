@@ -132,7 +132,11 @@ export async function recorded<T>(
   });
   await recordCommand(context, command, 'success', result).catch((error: unknown) => {
     const cause = error instanceof Problem ? (error.cause ?? error) : error;
-    const advice = `See "${PROGRAM} doctor", and what the command has changed before you repeat it (a restore: into an empty database).`;
+    const again =
+      command.name === 'patient erase'
+        ? 'then repeat the command: ERASURE_JOURNAL lacks this erasure'
+        : 'and see what the command has changed before you repeat it (a restore: into an empty database)';
+    const advice = `Correct what "${PROGRAM} doctor" reports, ${again}.`;
     throw new Error(
       `The command was carried out, but could not be audited: ${lastLine(cause).replace(/\.$/, '')}. ${advice}`,
       { cause },

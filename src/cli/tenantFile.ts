@@ -114,7 +114,7 @@ export async function importTenant(
     const counts = await insertRows(client, linesOf(from.read(dump.file)), tables, tenant);
     const wrong = tables.filter(({ name }) => (rows[name] ?? 0) !== (counts.get(name) ?? 0)).map(({ name }) => name);
     if (wrong.length > 0) refuse(`The rows in ${wrong.join(', ')} differ in number from the manifest.`);
-    if (await hasNamesake(client, tenant)) refuse('Another tenant has the name or id of the imported one.', ELSEWHERE);
+    if (await hasNamesake(client, tenant)) refuse(`Another tenant has the name or id of ${tenant}.`, ELSEWHERE);
     if (await sharesClientId(client, tenant))
       refuse("Another tenant has the client_id of one of this tenant's API clients.", ELSEWHERE);
     // Deferred constraints must refuse before objects are stored and sequences are moved, which no rollback undoes.
