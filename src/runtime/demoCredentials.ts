@@ -25,7 +25,7 @@ async function readTenants(file: string): Promise<DemoTenant[]> {
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return [];
     throw new Error(
-      `${file} is unreadable or not JSON. Repair it. If you cannot, delete it, start again, and run "scripts/ces client create --tenant demo --preset partner": its secrets are lost.`,
+      `${file} is unreadable or not JSON. Repair it. If you cannot, delete it, start again, and run "scripts/ces client create --tenant demo --preset partner": the secrets in the file are lost.`,
       { cause: error },
     );
   }

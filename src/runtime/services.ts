@@ -52,7 +52,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     const remedy =
       '. Correct the path or the permissions, copy the file of another server, or create the first one with "scripts/ces keys rotate".';
     // An error of the system has a code; an error of the content has its own remedy.
-    const advice = errorCode(cause) === undefined ? '' : remedy;
+    const advice = errorCode(cause) === undefined ? '.' : remedy;
     throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reasonOf(cause)}${advice}`, { cause });
   });
   const { dataDir, objectStore: store } = config;
