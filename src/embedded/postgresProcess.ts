@@ -36,7 +36,11 @@ export async function startPostgres(
   child.unref();
   await log.close();
   while (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
-    const running = await findPostgres(cluster);
+    const running = await findPostgres(cluster).catch((error: unknown) => {
+      // PostgreSQL runs, but refuses this program: end it, because nobody else would.
+      child.kill('SIGINT');
+      throw error;
+    });
     if (typeof running === 'object' && running.pid === child.pid) return { ...running, process: child };
     await delay(25);
   }

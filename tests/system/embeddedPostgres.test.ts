@@ -101,6 +101,23 @@ describe('one owner', () => {
     expect(await query(second.url, 'SELECT n FROM survivor')).toEqual([[1]]);
   });
 
+  it('leaves no PostgreSQL running that refuses the password in DATA_DIR', async () => {
+    await (await here('server')).close();
+    const file = join(dataDir, 'postgres', 'password');
+    const own = await readFile(file, 'utf8');
+    await writeFile(file, 'another');
+    await expect(here('server')).rejects.toThrow('password authentication failed');
+    // PostgreSQL removes its file when it ends.
+    await until(() =>
+      postmaster().then(
+        () => false,
+        () => true,
+      ),
+    );
+    await writeFile(file, own);
+    expect(await here('server')).toMatchObject({ started: true });
+  });
+
   it('writes no value of a failed statement to the log of PostgreSQL', async () => {
     const { url } = await here('server');
     await query(url, 'CREATE TABLE person (email text PRIMARY KEY)');
