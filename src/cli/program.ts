@@ -114,7 +114,7 @@ function adviceOf(error: unknown, text: string, { environment }: CliIo): string 
   const state = sqlState(error) ?? (error instanceof Error ? sqlState(error.cause) : undefined);
   if (state === '28P01' && !isUnavailable(error))
     return 'Correct the user or password in DATABASE_URL, DATABASE_DIRECT_URL or DATABASE_OWNER_URL.';
-  if (state === '42P01') return `Run "${PROGRAM} migrate" first.`;
+  if (state === '42P01' && !text.startsWith('Migration ')) return `Run "${PROGRAM} migrate" first.`;
   if (state !== '42501' || text.includes('DATABASE_OWNER_URL')) return undefined;
   if (environment['DATABASE_OWNER_URL'])
     return `See that the role of DATABASE_OWNER_URL owns the schema, then run "${PROGRAM} migrate".`;
