@@ -171,8 +171,8 @@ export async function verifyFiles(store: BackupStore, manifest: Manifest): Promi
 export function assertComplete(what: 'backup' | 'export', missing: readonly string[]): void {
   if (missing.length === 0) return;
   throw new Error(
-    `The ${what} is complete except for documents that the object store lacks, or has damaged: ${missing.join(', ')}. ` +
-      'Restore them in the store from older versions of the bucket or an earlier backup, then repeat the command.',
+    `The ${what} lacks only documents that the object store did not deliver undamaged: ${missing.join(', ')}. ` +
+      'Repeat the command. If it fails again, restore them from older versions of the bucket or an earlier backup, and repeat it.',
   );
 }
 

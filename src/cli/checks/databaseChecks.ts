@@ -89,7 +89,7 @@ export async function readServer({ everyTenant }: Database) {
       ARRAY(SELECT wanted FROM unnest(${EXTENSIONS}::text[]) AS wanted
         WHERE wanted NOT IN (SELECT name FROM pg_available_extensions)) AS unavailable
     FROM pg_database WHERE datname = current_database()`;
-  if (!server) throw new Error('pg_database has no row for the current database');
+  if (!server) throw new Error('The server is not PostgreSQL: its pg_database lacks the current database');
   return server;
 }
 
@@ -144,10 +144,9 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     return failure(message, 'Synchronize both machines by NTP.');
   },
   primary(server) {
-    const lag = Math.round(server.lagSeconds);
     if (server.isStandby) {
-      const advice = `Set DATABASE_URL (with a pooler, DATABASE_DIRECT_URL and the pooler's host) and DATABASE_OWNER_URL to the address of the primary (${HANDBOOK}#standbys).`;
-      return failure(`The database is a standby, whose last change is ${lag} s old.`, advice);
+      const advice = `Set DATABASE_URL (with a pooler, DATABASE_DIRECT_URL and the pooler's host) and DATABASE_OWNER_URL to the address of the primary (${HANDBOOK}#standbys), or let the recovery end.`;
+      return failure('The database is a standby, or is being recovered.', advice);
     }
     if (server.isReadOnly) {
       const advice = 'Turn off default_transaction_read_only of PostgreSQL, of the database and of the role.';
@@ -155,7 +154,7 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     }
     if (server.lagSeconds <= MAX_LAG_SECONDS) return ok('The database accepts changes.');
     return warning(
-      `A standby is ${lag} s behind.`,
+      `A standby is ${Math.round(server.lagSeconds)} s behind.`,
       'Check the network and the disk of the standby (pg_stat_replication).',
     );
   },
