@@ -28,7 +28,7 @@ it.each(['1026-11-28', '9026-11-28T16:00:00Z'])('backup complete refuses the imp
   const refused = await run('backup', 'complete', '--at', at);
   expect(refused).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/--at must be from 20[^ ]*Z, .* to the present\.\n$/),
+    stderr: expect.stringMatching(/--at must be from 20[^ ]*Z, .* to the present\. Give .* variables\.\n$/),
   });
   expect((await newEncounter(harness, partner)).encounter_id).toBe(Number(before) + 1);
 });

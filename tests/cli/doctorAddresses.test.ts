@@ -46,7 +46,7 @@ const failures: Broken[] = [
   [
     'a backup that is three days old',
     'backup',
-    /^The last backup is 72 h old\.$/,
+    /^The last backup or archived WAL file is 72 h old\.$/,
     /ces backup create/,
     {},
     {

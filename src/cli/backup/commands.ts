@@ -152,7 +152,9 @@ async function assertPast({ ownerUrl }: ServiceDatabase, at: Date): Promise<void
   const { created, now } = database ?? { created: null, now: new Date() };
   if (at <= now && at >= (created ?? at)) return;
   const from = created ? `from ${created.toISOString()}, the first migration of this database,` : 'a time up';
-  throw new Error(`--at must be ${from} to the present.`);
+  throw new Error(
+    `--at must be ${from} to the present. Give the point in time of the restore, or correct the DATABASE_… variables.`,
+  );
 }
 
 /** Migrates, skips the numbers that may have been assigned since the backup, and finds the erasures to repeat. */

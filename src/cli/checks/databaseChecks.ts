@@ -236,8 +236,9 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     const hours = Math.round(Math.min(...ages) / 3_600);
     if (Math.min(...ages) <= MAX_BACKUP_AGE_SECONDS) return ok(`The last backup is ${hours} h old.`);
     if (!(await hasOldLiveTenant({ db }, MAX_BACKUP_AGE_SECONDS))) return ok('There is no live data to back up yet.');
-    const message = ages.length > 0 ? `The last backup is ${hours} h old.` : 'The audit records no backup.';
-    const advice = `Schedule "${PROGRAM} backup create" (${BACKUP}#schedule), on Citus base backups (scripts/production/scale.md#backup-of-a-cluster), or correct why it fails (${RUNBOOKS}#backup).`;
+    const message =
+      ages.length > 0 ? `The last backup or archived WAL file is ${hours} h old.` : 'The audit records no backup.';
+    const advice = `Schedule "${PROGRAM} backup create" (${BACKUP}#schedule), on Citus base backups (scripts/production/scale.md#backup-of-a-cluster), or correct why it fails (${RUNBOOKS}#backup). If you archive WAL, set archive_timeout.`;
     return failure(message, advice);
   },
   async role({ db }) {

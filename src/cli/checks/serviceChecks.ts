@@ -117,7 +117,8 @@ function scanner({ documentScanner }: Config): Check {
 }
 
 function redis(url: string): Check {
-  const remedy = 'Start Redis, or correct RATE_LIMIT_REDIS_URL. Until then each process counts requests alone.';
+  const remedy =
+    'Start Redis, correct the error that it names, or correct RATE_LIMIT_REDIS_URL. Until then each process counts requests alone.';
   return checkOf('redis', remedy, async () => {
     let reason: string | undefined;
     const log = pino({ level: 'warn' }, { write: (line) => ({ reason } = JSON.parse(line) as { reason?: string }) });
