@@ -2,7 +2,7 @@ import { kindOf, locksOf, statementsOf } from '../src/adapters/database/migratio
 
 /** Matches the name of the table that a statement changes or locks. */
 const TABLE =
-  /^(?:ALTER TABLE|UPDATE|DELETE FROM|INSERT INTO|LOCK TABLE|DROP TABLE|CREATE(?: UNIQUE)? INDEX.* ON|CREATE TRIGGER.* ON) "?(\w+)/s;
+  /^(?:ALTER TABLE|UPDATE|DELETE FROM|INSERT INTO|LOCK TABLE|DROP TABLE|CREATE(?: UNIQUE)? INDEX.* ON|CREATE TRIGGER.* ON)(?: IF EXISTS)?(?: ONLY)? "?(\w+)/s;
 
 /** Statements, and clauses of ALTER TABLE, that a migration of an existing table must not contain, with advice. */
 const REFUSED: readonly (readonly [RegExp, string])[] = [

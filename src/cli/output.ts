@@ -87,7 +87,7 @@ export const wholeNumber =
 /** Parses a date, or a date and time. */
 export function moment(text: string): Date {
   const time = new Date(text);
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(time.getTime())) return time;
+  if (/^\d{4}-\d\d-\d\d([T ].*(Z|[+-]\d\d(:?\d\d)?))?$/.test(text) && !Number.isNaN(time.getTime())) return time;
   throw new InvalidArgumentError('Give a date or a time with its zone, such as 2026-11-01 or 2026-11-01T06:00:00Z.');
 }
 

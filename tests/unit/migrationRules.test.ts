@@ -73,6 +73,11 @@ describe('the rules of migrations', () => {
       `${beside}CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "i" ON "client"("x");
       DROP INDEX CONCURRENTLY IF EXISTS "j";`,
     ],
+    [
+      'a table after IF EXISTS or ONLY',
+      `-- Unused since 1.0.0\n-- Locks: ACCESS EXCLUSIVE client
+      DROP TABLE IF EXISTS "client"; ALTER TABLE ONLY "client" ADD COLUMN "x" TEXT;`,
+    ],
     ['a dropped column that is unused since a release', `-- Unused since 1.0.0\n${onClient('DROP COLUMN "sex"')}`],
     [
       'an UPDATE in batches',

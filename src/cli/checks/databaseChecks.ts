@@ -71,8 +71,7 @@ export async function readServer({ everyTenant }: Database) {
     SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int / 10000 AS major,
       pg_encoding_to_char(encoding) AS encoding, current_setting('transaction_read_only') = 'on' AS "isReadOnly",
       pg_is_in_recovery() AS "isStandby",
-      coalesce(extract(epoch FROM CASE WHEN pg_is_in_recovery() THEN now() - pg_last_xact_replay_timestamp()
-        ELSE (SELECT max(replay_lag) FROM pg_stat_replication) END), 0)::float AS "lagSeconds",
+      coalesce(extract(epoch FROM (SELECT max(replay_lag) FROM pg_stat_replication)), 0)::float AS "lagSeconds",
       current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS "standbyNames",
       (SELECT count(*) FROM pg_stat_replication)::int AS standbys,
       current_setting('log_parameter_max_length') AS "parameterLength",
