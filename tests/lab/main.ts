@@ -83,8 +83,8 @@ async function consistency(): Promise<void> {
     const load = { seed, operations, servers: 2 } as const;
     const run = await play(cluster, load, (world, over) => breakByChance(world, seed, over));
     runs.push({ seed, ...run });
-    // Write the report after each seed, so that an interrupted run leaves one. Runs of one seed or other seeds write none.
-    if (first === 1 && count > 1) writeFileSync(join(import.meta.dirname, 'REPORT.md'), reportOf(runs));
+    // Write the report after each seed, so that an interrupted run leaves one. A run of fewer seeds does not replace it.
+    if (count >= 100) writeFileSync(join(import.meta.dirname, 'REPORT.md'), reportOf(runs));
     process.stdout.write(`seed ${seed}: `);
     report(run);
   }

@@ -15,7 +15,7 @@ export function reportOf(runs: readonly SeedRun[]): string {
   const kinds = [...new Set(runs.flatMap(({ broken }) => Object.keys(broken)))].sort();
   const failed = runs.filter(({ anomalies }) => anomalies.length > 0);
   const rows = [
-    ['seeds', runs.length],
+    ['seeds', `${runs.length} (${runs[0]?.seed} to ${runs.at(-1)?.seed})`],
     ['requests', sum(({ requests }) => requests).toLocaleString('en-US')],
     ['requests without a final response (none, or a 5xx)', sum(({ unknown }) => unknown).toLocaleString('en-US')],
     ['anomalies', sum(({ anomalies }) => anomalies.length)],
