@@ -18,13 +18,13 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The last line of an error's message, where Prisma puts the reason; if empty, the error's code or name. */
+/** The last line of an error's message, where Prisma puts the reason, without its period; if empty, code or name. */
 export function lastLine(error: unknown): string {
   if (!types.isNativeError(error)) return String(error);
   const lines = error.message.split('\n').filter((line) => line.trim() !== '');
   const code = errorCode(error);
   // An error of a refused connection to several addresses has a code but no message.
-  return lines.at(-1) ?? (typeof code === 'string' ? code : error.name);
+  return lines.at(-1)?.replace(/\.$/, '') ?? (typeof code === 'string' ? code : error.name);
 }
 
 /** The text of an error's cause, or of the error: "ECONNREFUSED" says more than "temporarily unavailable". */
@@ -32,6 +32,10 @@ export function reasonOf(error: unknown): string {
   if (!types.isNativeError(error)) return String(error);
   return types.isNativeError(error.cause) ? error.cause.message : error.message;
 }
+
+/** The reason of an error on one line: this program's own message, which has advice, or else the cause. */
+export const causeOf = (error: unknown): string =>
+  lastLine(error instanceof Error && error.constructor !== Error ? (error.cause ?? error) : error);
 
 /** Classes of errors thrown by this code or by the language; their messages contain no values. */
 const OWN_ERRORS = 'Error TypeError RangeError Problem TenantOverload UnknownOutcome WrongStoreSetting'.split(' ');

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { POOLER_REMEDY } from './adapters/database/databaseUrl.js';
 import { startTracing } from './adapters/tracing/startTracing.js';
 import { readConfig, type Config } from './config.js';
-import { describeCauses, errorCode, lastLine, messageOf } from './failures.js';
+import { causeOf, describeCauses, errorCode, messageOf } from './failures.js';
 import { listenAt } from './http/listener/listen.js';
 import { configuredDatabase } from './runtime/configuredDatabase.js';
 import { configWarnings } from './runtime/configWarnings.js';
@@ -40,8 +40,7 @@ function refuse(what: string): (error: unknown) => never {
   return (error) => {
     const [cause, remedy] = POOLER_REMEDY;
     const isOwn = error instanceof Error && error.constructor === Error && errorCode(error) === undefined;
-    const reason = lastLine(error instanceof Error ? (error.cause ?? error) : error).replace(/\.$/, '');
-    const advised = isOwn ? messageOf(error) : `${reason}. Correct that, or see "scripts/ces doctor".`;
+    const advised = isOwn ? messageOf(error) : `${causeOf(error)}. Correct that, or see "scripts/ces doctor".`;
     const text = cause.test(messageOf(error)) ? remedy : advised;
     process.stderr.write(`The service did not ${what}. ${text}\n`);
     process.exit(1);

@@ -1,10 +1,10 @@
+import { causeOf } from '../failures.js';
 import type { Command } from '@commander-js/extra-typings';
 import { openDatabase } from '../adapters/database/database.js';
 import { configFaults, readConfig, type Config } from '../config.js';
 import { configuredDatabase } from '../runtime/configuredDatabase.js';
 import { configWarnings, setVariables } from '../runtime/configWarnings.js';
 import {
-  causeOf,
   CHECK_TIMEOUT_MS,
   checkOf,
   failure,

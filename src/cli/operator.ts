@@ -6,8 +6,7 @@ import { type ObjectStore } from '../adapters/objects/objectStore.js';
 import { configuredDatabase, type ServiceDatabase } from '../runtime/configuredDatabase.js';
 import { openServiceDatabase } from '../runtime/serviceDatabase.js';
 import { readConfig } from '../config.js';
-import { lastLine } from '../failures.js';
-import { Problem } from '../problem.js';
+import { causeOf } from '../failures.js';
 import type { Caller, DomainContext } from '../context.js';
 import { findTenant } from '../domain/access/tenants.js';
 import { clockOffset } from '../domain/sandbox/clock.js';
@@ -131,16 +130,14 @@ export async function recorded<T>(
     throw error;
   });
   await recordCommand(context, command, 'success', result).catch((error: unknown) => {
-    const cause = error instanceof Problem ? (error.cause ?? error) : error;
     const again =
       command.name === 'patient erase'
         ? 'then repeat the command: ERASURE_JOURNAL lacks this erasure'
         : 'and see what the command has changed before you repeat it (a restore: into an empty database)';
     const advice = `Correct what "${PROGRAM} doctor" reports, ${again}.`;
-    throw new Error(
-      `The command was carried out, but could not be audited: ${lastLine(cause).replace(/\.$/, '')}. ${advice}`,
-      { cause },
-    );
+    throw new Error(`The command was carried out, but could not be audited: ${causeOf(error)}. ${advice}`, {
+      cause: error,
+    });
   });
   return result;
 }

@@ -7,7 +7,7 @@ import { endAllApprovals } from '../domain/reviews/endings.js';
 import { exportPatient, type PatientExport } from '../domain/patients/export.js';
 import { recordVerification } from '../domain/patients/verification.js';
 import { readConfig } from '../config.js';
-import { messageOf, reasonOf } from '../failures.js';
+import { causeOf, messageOf } from '../failures.js';
 import { Problem } from '../problem.js';
 import { confirm, confirmable } from './confirmation.js';
 import { noteErasure, type Erasure } from './erasureJournal.js';
@@ -60,7 +60,7 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
       });
       await writeExport(to, exported, store).catch((cause: unknown) => {
         const advice = 'Delete this folder, correct that, then export again.';
-        throw new Error(`${to} is incomplete: ${reasonOf(cause).replace(/\.$/, '')}. ${advice}`, { cause });
+        throw new Error(`${to} is incomplete: ${causeOf(cause)}. ${advice}`, { cause });
       });
       const { rows, documents, omittedDocuments } = exported;
       const shown = { folder: to, rows: rows.length, files: documents.length, omittedDocuments };

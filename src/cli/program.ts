@@ -124,12 +124,12 @@ function adviceOf(error: unknown, text: string, { environment }: CliIo): string 
 function textOf(error: unknown): string {
   if (error instanceof UnknownOutcome) return `${error.message}.`;
   if (isUnavailable(error))
-    return `The database cannot do this now: ${lastLine(error).replace(/\.$/, '')}. See "${PROGRAM} doctor"; if it finds no fault, ${REPEAT}`;
+    return `The database cannot do this now: ${lastLine(error)}. See "${PROGRAM} doctor"; if it finds no fault, ${REPEAT}`;
   // The problem's own text is for callers of the API.
   if (error instanceof Problem && error.cause !== undefined)
-    return `A part of the service is unavailable: ${lastLine(error.cause).replace(/\.$/, '')}. Correct that (see "${PROGRAM} doctor"), then ${REPEAT}`;
+    return `A part of the service is unavailable: ${lastLine(error.cause)}. Correct that (see "${PROGRAM} doctor"), then ${REPEAT}`;
   if (error instanceof Problem && error.code.endsWith('_not_found')) {
     return `The tenant has no such ${error.code.replace('_not_found', '')}. Check its id or number, and --tenant.`;
   }
-  return error instanceof Error && error.name === 'Error' ? error.message : lastLine(error);
+  return error instanceof Error && error.name === 'Error' ? error.message : `${lastLine(error)}.`;
 }

@@ -37,7 +37,7 @@ export async function startPostgres(
   await log.close();
   while (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
     const running = await findPostgres(cluster).catch((error: unknown) => {
-      // PostgreSQL runs, but refuses this program: end it, because nobody else would.
+      // The PostgreSQL just started refuses the password: stop it, or it would outlive this program.
       child.kill('SIGINT');
       throw error;
     });

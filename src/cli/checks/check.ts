@@ -1,6 +1,6 @@
 import { POOLER_REMEDY } from '../../adapters/database/databaseUrl.js';
 import { endsWithin } from '../../adapters/endsWithin.js';
-import { lastLine } from '../../failures.js';
+import { causeOf } from '../../failures.js';
 
 /** The result of a check, without secrets and health data. */
 export interface Result {
@@ -74,9 +74,3 @@ async function runCheck({ name, remedy, run, timeoutMs = CHECK_TIMEOUT_MS }: Che
   }
   return results.map((result) => ({ check: name, ...result }));
 }
-
-/** The reason of an error on one line: this program's own message, which has advice, or else the cause. */
-export const causeOf = (error: unknown): string => {
-  const isOwn = error instanceof Error && error.constructor === Error;
-  return lastLine(error instanceof Error && !isOwn ? (error.cause ?? error) : error).replace(/\.$/, '');
-};

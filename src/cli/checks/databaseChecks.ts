@@ -11,10 +11,11 @@ import { areKnown } from '../../domain/access/knownKeys.js';
 import { backupAges, hasOldLiveTenant } from '../../domain/audit/backups.js';
 import { checkpointDelay } from '../../domain/audit/checkpoints.js';
 import { incompleteProviders } from '../../domain/providers/importProviders.js';
+import { causeOf } from '../../failures.js';
 import { PROGRAM } from '../command.js';
 import { incompleteText } from '../provider.js';
 import { clusterResults } from './clusterChecks.js';
-import { causeOf, failure, ok, runChecks, warning, type Finding, type Result } from './check.js';
+import { failure, ok, runChecks, warning, type Finding, type Result } from './check.js';
 
 export interface CheckedDatabase {
   readonly db: Database;

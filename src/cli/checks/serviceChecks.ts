@@ -10,11 +10,11 @@ import { openObjectStore } from '../../adapters/objects/openObjectStore.js';
 import { createDocumentScanner } from '../../adapters/scanner/createDocumentScanner.js';
 import { openSigningKeys } from '../../adapters/tokens/signingKeys.js';
 import { localUrl, type Config } from '../../config.js';
-import { errorCode, messageOf } from '../../failures.js';
+import { causeOf, errorCode, messageOf } from '../../failures.js';
 import { name as serviceName, version } from '../../packageRoot.js';
 import { Problem } from '../../problem.js';
 import { PROGRAM } from '../command.js';
-import { causeOf, CHECK_TIMEOUT_MS, checkOf, failure, ok, remedyFor, warning, type Check } from './check.js';
+import { CHECK_TIMEOUT_MS, checkOf, failure, ok, remedyFor, warning, type Check } from './check.js';
 
 const INSTALL = 'scripts/production/install.md';
 /** Timeout of a request; shorter than that of its check, so that the error names the failed request. */
