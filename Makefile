@@ -96,7 +96,7 @@ typecheck: install generated/.fresh ## compile everything without output
 
 fresh: generated/.fresh scripts/production/cli.md ## fail when the committed generated files are not what the sources give
 	@git diff --exit-code --stat -- generated scripts/production || \
-	  (echo 'Run "make generate", then commit those of these files that still differ.'; exit 1)
+	  (echo 'Run "make generate", then commit those of these files that still differ; but restore generated/released, unless "make release" changed it.'; exit 1)
 
 breaking: install generated/.fresh ## fail when the contract breaks partners of a released one, except as openapi/allowedChanges.json states
 	@REDOCLY_TELEMETRY=off $(TSX) scripts/breaking.ts
@@ -154,7 +154,7 @@ node:
 # Looked at before what takes time, and by the server again. HOST and PORT are the server's variables.
 port:
 	@! (exec 3<>"/dev/tcp/$${HOST:-127.0.0.1}/$${PORT:-3000}") 2>/dev/null || { echo \
-	  "PORT $${PORT:-3000} is in use: stop what listens there, or choose another one (PORT=$$(($${PORT:-3000} + 1)) make start)." >&2; exit 1; }
+	  "PORT $${PORT:-3000} is in use: stop what listens there, or choose another one (PORT=$$(($${PORT:-3000} + 1)) make start), beside a server with this embedded database also another DATA_DIR." >&2; exit 1; }
 
 node_modules/.installed: package.json package-lock.json tests/package.json
 	$(call timed,Installing the packages,npm ci $(if $(ALL)$(wildcard node_modules/jest),,--workspaces=false))

@@ -10,7 +10,7 @@ const root = require('path').dirname(__dirname);
 
 if (node.localeCompare(wanted, 'en', { numeric: true }) < 0) {
   process.stderr.write(
-    `Node.js ${node} is too old: install ${wanted} or newer, before ${process.execPath} in PATH ("nvm install" in ${root} does both).\n`,
+    `Node.js ${node} is too old: install ${wanted} or newer, first in PATH, which now finds ${process.execPath} (in a shell, "nvm install" in ${root} does both).\n`,
   );
   process.exit(1);
 }

@@ -64,7 +64,7 @@ export async function changedFiles(root: string): Promise<string[]> {
   const faults = Object.entries(manifest).map(async ([file, checksum]) => {
     const present = await checksumOf(root, file);
     if (present === undefined) return `${file} was removed after its release: restore it from Git.`;
-    return present === checksum ? [] : `${file} was changed after its release: restore it from Git.`;
+    return present === checksum ? [] : `${file} was changed after its release: restore the released version from Git.`;
   });
   const records = (await readdir(join(root, RECORDS))).map((name) => `${RECORDS}/${name}`);
   const strays = records.filter((file) => file !== MANIFEST && !(file in manifest));
@@ -104,7 +104,7 @@ export async function breakingChanges(root: string): Promise<string[]> {
 export async function release(root: string): Promise<string> {
   const { version } = await parsed<{ version: string }>(root, 'package.json');
   const advice =
-    'set the version to release in package.json and the other files that tests/contract/versions.test.ts compares.';
+    'set the version to release in openapi/openapi.yaml and package.json, then where tests/contract/versions.test.ts finds another.';
   if (!/^[\d.]+$/.test(version)) throw new Error(`${version} is a candidate: ${advice}`);
   if ((await releasedVersions(root)).includes(version)) throw new Error(`${version} is released already: ${advice}`);
   const [fault] = await changedFiles(root);

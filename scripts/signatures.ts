@@ -22,7 +22,9 @@ const { stdout } = spawnSync('npm', ['audit', 'signatures', '--json', '--fetch-r
 const { error, invalid = [], missing = [] } = JSON.parse(stdout) as Audit;
 for (const [fault, packages] of Object.entries({ invalid, missing })) {
   for (const { name, version } of packages)
-    process.stderr.write(`${name}@${version}: ${fault} signature: install another version\n`);
+    process.stderr.write(
+      `${name}@${version}: ${fault} signature: install another version, or from a registry that signs it\n`,
+    );
 }
 if (error) {
   const advice = 'Correct that, then run "make signatures" again.';

@@ -57,7 +57,7 @@ if (pm.request.url.getPath() !== '/oauth/token' && !(value(name + '.expires') > 
     if (error || response.code !== 200) {
       const reason = String(error || response.code);
       const variables = 'baseUrl, ' + id + ' and ' + secret;
-      throw new Error('No token (' + reason + '): correct the variables ' + variables + ', or send again later.');
+      throw new Error('No token (' + reason + '): see that the service runs, correct the variables ' + variables + ', or send again later.');
     }
     const { access_token, expires_in } = response.json();
     pm.collectionVariables.set(name + '.accessToken', access_token);

@@ -70,7 +70,7 @@ async function sampleOf(
     const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
     const response = await fetch(url + path, { headers, ...request });
     if (!response.ok)
-      throw new Error(`${path} was refused: correct scripts/bench/main.ts or the service: ${await response.text()}`);
+      throw new Error(`${path} got ${response.status}: correct scripts/bench or the service: ${await response.text()}`);
     return (await response.json()) as Record<string, unknown>;
   };
   const post = (path: string, body: object, token = '') =>

@@ -7,7 +7,9 @@ export type Problem = components['schemas']['Problem'];
 export type ErrorCode = (typeof knownValues)['ProblemCode' | 'OAuthError.error'][number] | 'unknown';
 
 const FOREIGN =
-  'no error that the service describes. Check the address of the service and its proxies. Before you repeat a change, see whether it was made.';
+  'not an error of the service, or cut off. See that the service runs, and check its address and the proxies between. Before you repeat a change, see whether it was made.';
+const UNCHANGED =
+  '304: the record has not changed since the response whose ETag you sent as If-None-Match; use that one.';
 
 /** A request that the service rejected, or could not process. */
 export class ApiError extends Error {
@@ -36,7 +38,8 @@ export class ApiError extends Error {
   constructor(response: Response, body: unknown) {
     const said = (body ?? {}) as Partial<Problem> & { readonly error?: string; readonly error_description?: string };
     const name = said.code ?? said.error ?? 'unknown';
-    super(said.detail ?? said.error_description ?? `${response.status} ${name}: ${FOREIGN}`);
+    const other = response.status === 304 ? UNCHANGED : `${response.status} ${name}: ${FOREIGN}`;
+    super(said.detail ?? said.error_description ?? other);
     this.status = response.status;
     this.code = name as ErrorCode;
     this.docUrl = said.doc_url && response.url ? new URL(said.doc_url, response.url).href : null;

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cp, mkdir, symlink } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../../src/cli/program.js';
 import { packageRoot, version } from '../../src/packageRoot.js';
@@ -25,7 +26,7 @@ describe('ces', () => {
     await mkdir(folder('clone/scripts'), { recursive: true });
     await cp(`${root}scripts/ces`, folder('clone/scripts/ces'));
     const { status, stdout, stderr } = spawnSync(folder('clone/scripts/ces'), ['tenant', 'list'], { encoding: 'utf8' });
-    const message = `The build is missing: run "make build" in ${folder('clone')} first.\n`;
+    const message = `The build is missing, or ${userInfo().username} may not read it: run "make build" in ${folder('clone')}, or permit that.\n`;
     expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: message });
   });
 

@@ -115,7 +115,7 @@ it('a listener that ended at an event continues with the next one, and ends with
   const [code, , errors] = await ended(start(partner, '--until', 'order.held', '--timeout', '2'));
   expect([code, errors]).toEqual([
     1,
-    'Stopped after 2 s without forwarding an event order.held: cause one, see that --types, if given, includes it and your receiver accepts all events, or raise --timeout.\n',
+    'Stopped after 2 s without forwarding an event order.held: check this name, and that --types, if given, includes it; cause one that CLIENT_ID may see; see that your receiver accepts all events; or raise --timeout.\n',
   ]);
   expect(received.map(({ id }) => id)).toEqual(await feed(partner));
   expect(seen).toBeLessThan(received.length);

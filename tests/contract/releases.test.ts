@@ -68,9 +68,13 @@ describe('released files', () => {
   it.each([migration, record])('are named if they change later: %s', async (file) => {
     const { path, write } = await newRepository();
     await write(file, '{}');
-    expect(await changedFiles(path)).toEqual([`${file} was changed after its release: restore it from Git.`]);
+    expect(await changedFiles(path)).toEqual([
+      `${file} was changed after its release: restore the released version from Git.`,
+    ]);
     await write('package.json', { version: '1.1.0' });
-    await expect(release(path)).rejects.toThrow(`${file} was changed after its release: restore it from Git.`);
+    await expect(release(path)).rejects.toThrow(
+      `${file} was changed after its release: restore the released version from Git.`,
+    );
   });
 
   it('are named if the manifest lacks the record, or the record is gone', async () => {

@@ -70,7 +70,7 @@ describe('the check of signatures', () => {
     const forged = { invalid: [{ name: 'left', version: '1.0.0' }], missing: [] };
     expect(await check(forged)).toMatchObject({
       code: 1,
-      stderr: 'left@1.0.0: invalid signature: install another version\n',
+      stderr: 'left@1.0.0: invalid signature: install another version, or from a registry that signs it\n',
     });
   });
 

@@ -58,7 +58,8 @@ export async function examine(url: string, secret: string): Promise<Report> {
     const seen: Attempt[] = [];
     if (isAccepted(first)) for (const message of messages(maker)) seen.push(await send(message));
     const isRejection = name.startsWith('rejects_');
-    if (!isAccepted(first)) results.push(notJudged(name, seen, 'the receiver does not accept a valid event.'));
+    if (!isAccepted(first))
+      results.push(notJudged(name, seen, 'the receiver did not accept a valid event: correct that first.'));
     else if (isRejection && seen.some(isLost))
       results.push(
         notJudged(
@@ -90,14 +91,18 @@ export function textOf({ passed, failed, not_judged, checks: results }: Report, 
 /** The results of the three checks of the first request. */
 function judgeFirst(first: Attempt): readonly CheckResult[] {
   const seen = [first];
-  const reachable = 'Start the receiver, check the URL, and respond within 15 seconds, before you process the event.';
-  const direct = 'Use the final URL: the service does not follow redirects.';
+  const reachable =
+    'Start the receiver, check the URL and, for https, its certificate, and respond within 15 seconds, before you process the event.';
+  const direct = 'Use a URL that responds without a redirect: the service does not follow one.';
   const accepted =
-    'Respond with a 2xx to a correctly signed event, including `webhook.ping`. Check the secret, your clock, and that you verify the bytes of the body as they arrived.';
+    'Respond with a 2xx to a correctly signed event, including `webhook.ping`. Check the URL, the secret, your clock, and that you verify the bytes of the body as they arrived.';
   const responds = judged('responds_in_time', seen, reachable, (attempt) => !isLost(attempt));
   if (isLost(first)) {
     const others = ['does_not_redirect', 'accepts_valid_event'];
-    return [responds, ...others.map((name) => notJudged(name, seen, 'the request had no response.'))];
+    return [
+      responds,
+      ...others.map((name) => notJudged(name, seen, 'the request had no response: correct that first.')),
+    ];
   }
   return [
     responds,

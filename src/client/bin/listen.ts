@@ -45,6 +45,10 @@ const INTERVAL = 1_000;
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
 
+/** What a user can do whose state file is of no use. */
+export const ANEW =
+  'name another file with --state, which begins with the oldest event and, without WEBHOOK_SECRET, a new secret';
+
 /**
  * Follows the event feed and sends each event, or those of `types`, to a receiver, in the order of the feed and in the
  * form of the service's webhooks (Standard Webhooks 1.0). Repeats an event until the receiver answers 2xx. Stores the
@@ -92,9 +96,7 @@ async function readState({ state: file, baseUrl, clientId, secret }: ListenOptio
   });
   const kept = text === null ? { client, secret: `whsec_${randomBytes(24).toString('base64')}` } : parsed(text, file);
   if (kept.client !== client) {
-    throw new UsageError(
-      `${file} belongs to ${kept.client}: correct CLIENT_ID or CES_URL, or name another file with --state, which begins with the oldest event.`,
-    );
+    throw new UsageError(`${file} belongs to ${kept.client}: correct CLIENT_ID or CES_URL, or ${ANEW}.`);
   }
   return secret ? { ...kept, secret } : kept;
 }
@@ -106,9 +108,7 @@ function parsed(text: string, file: string): State {
   } catch {
     // Not JSON: damaged, too.
   }
-  throw new UsageError(
-    `${file} is damaged. Delete it to begin with the oldest event and, without WEBHOOK_SECRET, a new secret.`,
-  );
+  throw new UsageError(`${file} is damaged, or not a state file of this program: ${ANEW}.`);
 }
 
 /** Replaces the file atomically: after a crash, it has either the old or the new state. */

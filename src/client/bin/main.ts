@@ -3,7 +3,7 @@ import { parseArgs, styleText } from 'node:util';
 import { ApiError } from '../errors.js';
 import { isHttp, keyOf, reasonOf } from './delivery.js';
 import { examine, textOf } from './examine.js';
-import { listen } from './listen.js';
+import { ANEW, listen } from './listen.js';
 import { UsageError } from './usageError.js';
 
 /** In seconds; a timer cannot run longer. */
@@ -75,7 +75,7 @@ async function runListen(values: Values): Promise<void> {
     setTimeout(
       end,
       Number(timeout) * 1000,
-      `Stopped after ${timeout} s${until ? ` without forwarding an event ${until}: cause one, see that --types, if given, includes it and your receiver accepts all events, or raise --timeout` : ''}.`,
+      `Stopped after ${timeout} s${until ? ` without forwarding an event ${until}: check this name, and that --types, if given, includes it; cause one that CLIENT_ID may see; see that your receiver accepts all events; or raise --timeout` : ''}.`,
     ).unref();
   await listen({
     ...{ baseUrl: CES_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, secret: WEBHOOK_SECRET, forward, state },
@@ -104,16 +104,14 @@ function isUsage(error: unknown): boolean {
 
 function messageOf(error: unknown): string {
   if (error instanceof ApiError) {
-    const advice =
-      error.code === 'cursor_invalid' ? ' To begin with the oldest event, name another file with --state.' : '';
-    return `${error.message}${advice}${error.docUrl ? ` ${error.docUrl}` : ''}`;
+    const lost = `The feed cannot be continued at the position in the --state file: ${ANEW}.`;
+    return `${error.code === 'cursor_invalid' ? lost : error.message}${error.docUrl ? ` ${error.docUrl}` : ''}`;
   }
   if (!(error instanceof Error)) return String(error);
   if (error instanceof UsageError) return error.message;
-  if (isUsage(error)) return `${error.message}. See --help.`;
+  if (isUsage(error)) return `${error.message.replace(/\.$/, '')}. See --help.`;
   const { cause } = error;
-  if ('syscall' in error)
-    return `The --state file cannot be used: ${error.message}. Correct that, or name another one, which begins with the oldest event.`;
+  if ('syscall' in error) return `The --state file cannot be used: ${error.message}. Correct that, or ${ANEW}.`;
   const reason = cause instanceof Error ? `: ${reasonOf(cause)}` : '';
-  return `${error.message}${reason}. See that the service runs, and check CES_URL.`;
+  return `${error.message}${reason}. Check CES_URL, that the service runs, and the network, proxies and certificates between.`;
 }
