@@ -62,7 +62,7 @@ export function addAuditCommands(program: Command, terminal: CliIo): void {
         // SQLSTATE 42501 means insufficient privilege.
         if (sqlState(cause) !== '42501') throw cause;
         const advice =
-          'Only the role that owns the schema may remove rows of the audit. Set DATABASE_OWNER_URL, with that role.';
+          'Only the role that owns the tables may remove rows of the audit. Set DATABASE_OWNER_URL, with that role.';
         throw new Error(advice, { cause });
       });
       print(terminal, json, { removed }, removed === 1 ? '1 row was removed.' : `${removed} rows were removed.`);

@@ -32,7 +32,7 @@ export async function readErasures(file: string): Promise<Erasure[]> {
     const erasure = parsed(line);
     if (!erasure)
       throw new Error(
-        `${file}:${index + 1}: This line is not an erasure, {"tenantId":"…","patientId":"…","erasedAt":"…"}. Correct it, or remove it if it names no patient.`,
+        `${file}:${index + 1}: This line is not an erasure, {"tenantId":"…","patientId":"…","erasedAt":"…"}. If the file is the journal, correct the line, or remove it if it names no patient; otherwise name the journal by --erasures.`,
       );
     return erasure;
   });

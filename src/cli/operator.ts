@@ -116,6 +116,13 @@ export const wholeTenant = (tenantId: string): Caller => ({
   ...{ allowedClinicIds: null, allowedPharmacyIds: null },
 });
 
+/** What to do after an error of the audit, by command. */
+const NEXT: ReadonlyMap<string, string> = new Map([
+  ['patient erase', 'then repeat the erasure, for the audit and ERASURE_JOURNAL'],
+  ['restore', 'then restore again, into an empty database'],
+  ['backup complete', 'then repeat the command'],
+]);
+
 /** Runs a command and audits its outcome. @throws if `work` or the audit fails: no unaudited result is shown */
 export async function recorded<T>(
   { command }: CliIo,
@@ -130,14 +137,12 @@ export async function recorded<T>(
     throw error;
   });
   await recordCommand(context, command, 'success', result).catch((error: unknown) => {
-    const again =
-      command.name === 'patient erase'
-        ? 'then repeat the command: ERASURE_JOURNAL lacks this erasure'
-        : 'and see what the command has changed before you repeat it (a restore: into an empty database)';
-    const advice = `Correct what "${PROGRAM} doctor" reports, ${again}.`;
-    throw new Error(`The command was carried out, but could not be audited: ${causeOf(error)}. ${advice}`, {
-      cause: error,
-    });
+    // The caller only warns, with its own advice.
+    if (command.name === 'backup verify') throw error;
+    const next = NEXT.get(command.name) ?? 'and see whether the command changed anything before you repeat it';
+    const advice = `Correct what "${PROGRAM} doctor" reports, ${next}.`;
+    const state = "The command's changes, if any, remain, but could not be audited";
+    throw new Error(`${state}: ${causeOf(error)}. ${advice}`, { cause: error });
   });
   return result;
 }

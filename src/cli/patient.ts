@@ -106,7 +106,7 @@ export async function erase(
     for (const key of erased.objects) await store.remove(key);
   } catch {
     terminal.err(
-      'Warning: The object store still has files of the removed documents. The daily job of a server removes them.\n',
+      'Warning: The object store may still have files of the removed documents. The daily job of a server removes them.\n',
     );
   }
   return erased;
@@ -131,5 +131,8 @@ async function writeExport(to: string, { rows, documents }: PatientExport, store
   await writeFile(join(to, 'patient.ndjson'), lines.join(''), options);
   await mkdir(join(to, 'files'), { mode: 0o700 });
   // Name the files by id, because callers choose the documents' names.
-  for (const { id, blobPath } of documents) await writeFile(join(to, 'files', id), store.read(blobPath), options);
+  for (const { id, blobPath } of documents)
+    await writeFile(join(to, 'files', id), store.read(blobPath), options).catch((cause: unknown) => {
+      throw new Error(`document ${id}: ${causeOf(cause)}`, { cause });
+    });
 }

@@ -22,7 +22,7 @@ import { addTenantCommands } from './tenant.js';
 import { colored } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-const REPEAT = 'repeat the command (a restore: into an empty database).';
+const REPEAT = 'repeat the command ("restore": into an empty database).';
 const FAILED = 1;
 const MISUSED = 2;
 const EXAMPLES = `
@@ -44,8 +44,8 @@ export async function runCommand(args: readonly string[], terminal: CliIo): Prom
     const ofUsage = error instanceof CommanderError;
     // Commander ends --help and --version with an error, too; those are successes.
     if (ofUsage && error.exitCode === 0) return 0;
-    if (asJson) terminal.err(lineOf({ error: ofUsage ? { message: usageOf(error) } : jsonOf(error, terminal) }));
-    else if (!ofUsage) terminal.err(`${colored(terminal, 'red', toldOf(error, terminal))}\n`);
+    if (asJson) terminal.err(lineOf({ error: ofUsage ? { message: usageOf(error) } : jsonOf(error) }));
+    else if (!ofUsage) terminal.err(`${colored(terminal, 'red', toldOf(error))}\n`);
     return ofUsage ? MISUSED : FAILED;
   }
 }
@@ -58,9 +58,9 @@ function usageOf({ code, message }: CommanderError): string {
 }
 
 /** An error as JSON, with the faults of the imported catalog or providers, if any. */
-function jsonOf(error: unknown, terminal: CliIo): object {
+function jsonOf(error: unknown): object {
   const faults = typeof error === 'object' && error !== null && 'faults' in error ? { faults: error.faults } : {};
-  return { message: toldOf(error, terminal), ...faults };
+  return { message: toldOf(error), ...faults };
 }
 
 /** Creates the program with all commands. @param usage receives messages about wrong usage */
@@ -101,24 +101,27 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
 }
 
 /** An error's text for the operator, with its remedy if known; the last line of an error whose name is not Error. */
-function toldOf(error: unknown, terminal: CliIo): string {
+function toldOf(error: unknown): string {
   const text = textOf(error);
-  const advice = adviceOf(error, text, terminal);
+  const advice = adviceOf(error, text);
   return advice ? `${text.replace(/\.$/, '')}. ${advice}` : text;
 }
 
-/** The remedy for a pooler's error and SQLSTATE 28P01, wrong password, 42501, missing right, 42P01, undefined table. */
-function adviceOf(error: unknown, text: string, { environment }: CliIo): string | undefined {
+/**
+ * The remedy for a pooler's error, for SQLSTATE 28P01, wrong password, 42501, missing right, and 42P01, undefined table, and
+ * for other texts that are not this program's, which end with a period or have several lines.
+ */
+function adviceOf(error: unknown, text: string): string | undefined {
   const [pooler, remedy] = POOLER_REMEDY;
   if (pooler.test(text)) return remedy;
   const state = sqlState(error) ?? (error instanceof Error ? sqlState(error.cause) : undefined);
   if (state === '28P01' && !isUnavailable(error))
     return 'Correct the user or password in DATABASE_URL, DATABASE_DIRECT_URL or DATABASE_OWNER_URL.';
-  if (state === '42P01' && !text.startsWith('Migration ')) return `Run "${PROGRAM} migrate" first.`;
-  if (state !== '42501' || text.includes('DATABASE_OWNER_URL')) return undefined;
-  if (environment['DATABASE_OWNER_URL'])
-    return `See that the role of DATABASE_OWNER_URL owns the schema, then run "${PROGRAM} migrate".`;
-  return `Set DATABASE_OWNER_URL, with the role that owns the schema. If that is not enough, run "${PROGRAM} migrate".`;
+  if (state === '42P01' && !text.startsWith('Migration '))
+    return `Set the DATABASE_… variables to the service's database; if they are right, run "${PROGRAM} migrate".`;
+  if (state === '42501' && !text.includes('DATABASE_OWNER_URL'))
+    return `Set DATABASE_OWNER_URL, with the role that owns the schema public and all tables. If the error remains, run "${PROGRAM} migrate" (not before a restore).`;
+  return /\.$|\n|doctor/.test(text) ? undefined : `See "${PROGRAM} doctor".`;
 }
 
 function textOf(error: unknown): string {
@@ -127,9 +130,10 @@ function textOf(error: unknown): string {
     return `The database cannot do this now: ${lastLine(error)}. See "${PROGRAM} doctor"; if it finds no fault, ${REPEAT}`;
   // The problem's own text is for callers of the API.
   if (error instanceof Problem && error.cause !== undefined)
-    return `A part of the service is unavailable: ${lastLine(error.cause)}. Correct that (see "${PROGRAM} doctor"), then ${REPEAT}`;
+    return `Documents cannot be read or stored: ${lastLine(error.cause)}. Correct that (see "${PROGRAM} doctor"), then ${REPEAT}`;
   if (error instanceof Problem && error.code.endsWith('_not_found')) {
     return `The tenant has no such ${error.code.replace('_not_found', '')}. Check its id or number, and --tenant.`;
   }
-  return error instanceof Error && error.name === 'Error' ? error.message : `${lastLine(error)}.`;
+  if (error instanceof Problem) return `${lastLine(error)}.`;
+  return error instanceof Error && error.name === 'Error' ? error.message : lastLine(error);
 }

@@ -81,7 +81,7 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
         ...others,
       };
       if (Object.values(settings).every((setting) => setting === undefined)) {
-        command.error('error: nothing to change: give at least one of the options');
+        command.error('error: nothing to change: give a setting, see --help');
       }
       assertUsage(command, () => settings.currency && currencyCode(settings.currency));
       const configured = await withDatabase(terminal, (context) => configureTenant(context, idOrName, settings));

@@ -118,7 +118,7 @@ export async function importTenant(
     if (await sharesClientId(client, tenant))
       refuse("Another tenant has the client_id of one of this tenant's API clients.", ELSEWHERE);
     // Deferred constraints must refuse before objects are stored and sequences are moved, which no rollback undoes.
-    await client.query('SET CONSTRAINTS ALL IMMEDIATE');
+    await client.query('SET CONSTRAINTS ALL IMMEDIATE').catch(refusedBy('the rows'));
     const documents = await documentsOf(client, tenant);
     const foreign = documents.find(({ key }) => !key.startsWith(`${tenant}/`));
     if (foreign) refuse(`The object key ${JSON.stringify(foreign.key)} is not the tenant's.`);
@@ -160,7 +160,7 @@ function assertSameSchema(ours: readonly string[], theirs: readonly string[]): v
   const different = [...ours, ...theirs].filter((name) => !ours.includes(name) || !theirs.includes(name));
   if (different.length > 0) {
     throw new Error(
-      `The schemas differ: run "ces migrate" of one version on both databases, then export again (${different.join(', ')}).`,
+      `The schemas differ: run "ces migrate" of the later version on both databases, then export again (${different.join(', ')}).`,
     );
   }
 }
@@ -170,6 +170,15 @@ const ELSEWHERE = 'Import into another database.';
 function refuse(reason: string, remedy = 'Export the tenant again.'): never {
   throw new Error(`Nothing was imported: ${reason} ${remedy}`);
 }
+
+/** Reports PostgreSQL's error without its text, which may quote a row. */
+const refusedBy = (rows: string) => (error: unknown) => {
+  const code: unknown = errorCode(error) ?? 'none';
+  return refuse(
+    `PostgreSQL refuses ${rows}, or the connection broke (code ${String(code)}).`,
+    'Import again, as the owner of the schema (DATABASE_OWNER_URL); if that fails, too, export the tenant again.',
+  );
+};
 
 /** Inserts the rows of the lines into the columns that the schema names. @returns the number of rows by table */
 async function insertRows(
@@ -188,12 +197,7 @@ async function insertRows(
       FROM json_populate_recordset(NULL::${name}, $1) RETURNING ${table.key} = $2 AS own`;
     const { rows } = await client
       .query<{ own: boolean }>(statement, [json, tenantId])
-      .catch((error: unknown) =>
-        refuse(
-          `PostgreSQL refuses a row of ${name}, or the connection broke (code ${String(errorCode(error))}).`,
-          'Import again, as the owner of the schema (DATABASE_OWNER_URL); if that fails, too, export the tenant again.',
-        ),
-      );
+      .catch(refusedBy(`a row of ${name}`));
     if (!rows.every(({ own }) => own)) refuse(`A row of ${name} belongs to another tenant.`);
     counts.set(name, (counts.get(name) ?? 0) + rows.length);
   }
