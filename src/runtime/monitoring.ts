@@ -50,7 +50,7 @@ async function servePage(
   await once(server.listen(port, host), 'listening').catch((cause: unknown) => {
     const advice =
       errorCode(cause) === 'EADDRINUSE'
-        ? '. Stop the program that listens there, or choose another METRICS_PORT.'
+        ? '. Set a free METRICS_PORT other than PORT, or stop the program that listens there.'
         : '. Correct them.';
     throw new Error(`Cannot listen on METRICS_HOST and METRICS_PORT: ${String(cause)}${advice}`, { cause });
   });

@@ -63,21 +63,21 @@ export async function pendingMigrations(url: string, log: (message: string) => v
 const MIGRATE = '"scripts/ces migrate"';
 
 async function requireSchema(database: ServiceDatabase, apply: boolean, log: (message: string) => void): Promise<void> {
+  const variable = database.requests.isPooled ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
   const pending = await (apply ? migrateDatabase(database, log) : Promise.resolve([]))
     .then((applied) => applied.forEach((name) => log(`Applied migration ${name}`)))
     .then(() => pendingMigrations(database.url, log))
     .catch((cause: unknown) => {
       const hasOwner = apply && database.ownerUrl !== database.url;
       if (isUnavailable(cause)) {
-        const variable = database.requests.isPooled ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
         const owner = hasOwner ? ' or DATABASE_OWNER_URL' : '';
-        const advice = `Start PostgreSQL, free its connections, or correct ${variable}${owner}.`;
+        const advice = `Start PostgreSQL, free its connections or locks, or correct ${variable}${owner}.`;
         throw new Error(`The database cannot be used now: ${lastLine(cause)}. ${advice}`, { cause });
       }
       // SQLSTATE 42501 means insufficient privilege.
       const grant = hasOwner
-        ? '. DATABASE_OWNER_URL must have the role that owns the schema and all tables.'
-        : `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants the missing rights.`;
+        ? `. The role of DATABASE_OWNER_URL must own the schema and all tables, and that of ${variable} needs CONNECT.`
+        : `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants the role of ${variable} all rights but CONNECT.`;
       const reason = messageOf(cause);
       // Own texts, which have advice, end with a period; a driver's texts do not.
       const usual = reason.endsWith('.') ? '' : '. See "scripts/ces doctor".';
@@ -85,7 +85,9 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
       throw new Error(`The database cannot be used: ${reason}${advice}`, { cause });
     });
   if (pending.length === 0) return;
-  throw new Error(
-    `The database at DATABASE_URL lacks the migrations ${pending.join(', ')}. Run ${MIGRATE}, or start the server with --migrate.`,
-  );
+  // After migrations, only another database lacks them.
+  const remedy = apply
+    ? `DATABASE_OWNER_URL leads to another database: correct it or ${variable}.`
+    : `Run ${MIGRATE}, or start the server with --migrate. DATABASE_OWNER_URL, if set, must lead to the same database.`;
+  throw new Error(`The database at ${variable} lacks the migrations ${pending.join(', ')}. ${remedy}`);
 }

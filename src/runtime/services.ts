@@ -50,7 +50,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     );
   }).catch((cause: unknown) => {
     const remedy =
-      '. Correct the path or the permissions, copy the file of another server, or create the first one with "scripts/ces keys rotate".';
+      '. Correct that, copy the file of another server, or create the first one with "scripts/ces keys rotate".';
     // An error of the system has a code; an error of the content has its own remedy.
     const advice = errorCode(cause) === undefined ? '.' : remedy;
     throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reasonOf(cause)}${advice}`, { cause });
@@ -97,6 +97,6 @@ export async function recordKeys(services: Services): Promise<void> {
   const { signingKeysFile } = services.config;
   services.log.warn(
     { signingKeysFile },
-    'SIGNING_KEYS_FILE has none of the keys of this installation, so other servers reject tokens of this one, and it theirs: see "scripts/ces doctor"',
+    'SIGNING_KEYS_FILE has none of the keys of this installation: this server rejects tokens that they signed, and servers with those keys reject its tokens; see "scripts/ces doctor"',
   );
 }

@@ -40,7 +40,7 @@ it('backup complete lists the erasures that fail with their reasons and commands
   const { code, stdout, stderr } = await run(...completion, '--erasures', folder('failing'));
   expect([code, stdout]).toEqual([1, 'The restore lacks only erasures. Patients erased: 0.\n']);
   const [, why, command = ''] = stderr.split('\n');
-  expect(why).toBe(`${gfeNo} is open. Finish or cancel it first. Nothing was erased.`);
+  expect(why).toBe(`${gfeNo} is open. Finish or cancel it first. The patient was not erased.`);
   await cancelled(harness, partner, { encounter_id: id });
   expect(await run(...command.replace('  $ ces ', '').split(' '))).toMatchObject({ code: 0, stderr: '' });
   expect(await isErased(patientId)).toBe(true);

@@ -120,7 +120,7 @@ it('patient export writes the records and files of a person, and patient erase l
     ...['idempotency_key', 'order_line'],
   ]);
   const refusal = async (): Promise<string> => (await run(...patient('erase', id, '--yes'))).stderr;
-  expect(await refusal()).toBe(`${open.gfe_no} is open. Finish or cancel it first. Nothing was erased.\n`);
+  expect(await refusal()).toBe(`${open.gfe_no} is open. Finish or cancel it first. The patient was not erased.\n`);
   await cancelled(harness, partner, open);
   expect(await refusal()).toContain(`${completed.order_no} is open`);
   expect(await markedRows()).toEqual(before);

@@ -114,6 +114,6 @@ it('protectedUrl requires sslmode=disable for plain text to a remote host, and r
     const refusal = 'DATABASE_URL must have an sslmode of disable, require, verify-ca, verify-full.';
     expect(() => to('localhost', `?sslmode=${mode}`)).toThrow(refusal);
   }
-  const malformed = 'DATABASE_URL is not a valid URL. Check its port and percent-encoding.';
+  const malformed = 'DATABASE_URL is not a valid URL. Check its host, port and percent-encoding.';
   expect(() => protectedUrl('DATABASE_URL', 'postgresql://u:se#cret@h:x/db')).toThrow(malformed);
 });

@@ -35,23 +35,30 @@ export async function clusterFaults(client: Connection, serviceUrl: string): Pro
     `SELECT split_part(extversion, '.', 1)::int AS major FROM pg_extension WHERE extname = 'citus'`,
   );
   const [installed] = rows;
-  if (!installed) return ['The database lacks the extension citus. Run CREATE EXTENSION citus in it on every node.'];
+  if (!installed) {
+    return [
+      'The database lacks the extension citus. Correct the DATABASE_… variables, or run CREATE EXTENSION citus in the database of this name on every node.',
+    ];
+  }
   if (installed.major < MIN_VERSION)
     return [
-      `Citus is older than ${MIN_VERSION}. Install a newer package, and run ALTER EXTENSION citus UPDATE, on every node.`,
+      `The extension citus is older than ${MIN_VERSION}. On every node, install a newer package, restart PostgreSQL, and run ALTER EXTENSION citus UPDATE in the database of this name.`,
     ];
   const nodes = await nodesOf(client);
   const inactive = nodes.filter(({ isActive }) => !isActive);
   return [
     ...(nodes.some(({ isCoordinator }) => isCoordinator)
       ? []
-      : ['The coordinator has no address. Run SELECT citus_set_coordinator_host(host, port).']),
+      : ['The coordinator has no address. Run SELECT citus_set_coordinator_host(host, port) on it.']),
     ...(nodes.some(({ isCoordinator, hasShards }) => !isCoordinator && hasShards)
       ? []
       : [
-          "The cluster has no worker for shards. Run SELECT citus_add_node(host, port), or citus_set_node_property(host, port, 'shouldhaveshards', true) for a worker.",
+          "The cluster has no worker for shards. On the coordinator, run SELECT citus_add_node(host, port), or citus_set_node_property(host, port, 'shouldhaveshards', true) for a worker.",
         ]),
-    ...inactive.map(({ name }) => `The node ${name} is not active. Start it, then run SELECT citus_activate_node(…).`),
+    ...inactive.map(
+      ({ name }) =>
+        `The node ${name} is not active. Start it if it is down, then run SELECT citus_activate_node(host, port) on the coordinator.`,
+    ),
     ...(inactive.length > 0 ? [] : await settingFaults(client, roleOf(serviceUrl))),
     ...(await connectionFaults(serviceUrl)),
   ];
@@ -60,11 +67,11 @@ export async function clusterFaults(client: Connection, serviceUrl: string): Pro
 /** Settings and roles that nodes lack. */
 async function settingFaults(client: Connection, role: string): Promise<string[]> {
   const faults = `SELECT coalesce(string_agg(fault, ' '), '') FROM (
-    SELECT 'Set wal_level = logical, and restart: shards move by logical replication.' AS fault
+    SELECT 'Set wal_level = logical, and restart PostgreSQL: shards move by logical replication.' AS fault
       WHERE current_setting('wal_level') <> 'logical'
-    UNION ALL SELECT 'Set max_prepared_transactions to at least max_connections, and restart.'
+    UNION ALL SELECT 'Set max_prepared_transactions to at least max_connections, and restart PostgreSQL.'
       WHERE current_setting('max_prepared_transactions')::int < current_setting('max_connections')::int
-    UNION ALL SELECT format('Create the role %s.', ${escapeLiteral(role)})
+    UNION ALL SELECT format('Create the role %s, with LOGIN.', ${escapeLiteral(role)})
       WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = ${escapeLiteral(role)})) AS faults`;
   const { rows } = await client.query<{ name: string; success: boolean; result: string }>(
     `SELECT format('%s:%s', nodename, nodeport) AS name, success, result
@@ -72,12 +79,15 @@ async function settingFaults(client: Connection, role: string): Promise<string[]
     [faults],
   );
   return rows.map(({ name, success, result }) =>
-    success ? `${name}: ${result}` : `${name} cannot be checked: ${result}. Correct that on this node.`,
+    success
+      ? `${name}: ${result}`
+      : `${name} cannot be checked: ${result}. Correct that on this node, or the connection of the coordinator to it.`,
   );
 }
 
 /** The nodes that cannot reach each other by the role of the service. */
 async function connectionFaults(serviceUrl: string): Promise<string[]> {
+  const role = roleOf(serviceUrl);
   const config = { connectionString: serviceUrl, connectionTimeoutMillis: 5_000 };
   const { rows } = await withClient(config, (client) =>
     client.query<{ from: string; to: string }>(
@@ -87,7 +97,7 @@ async function connectionFaults(serviceUrl: string): Promise<string[]> {
   );
   return rows.map(
     ({ from, to }) =>
-      `${from} cannot connect to ${to} as the service's role: start both, or correct pg_hba.conf and .pgpass.`,
+      `No connection from ${from} to ${to} as the role ${role} was possible. Start both; correct the network, LOGIN of the role, pg_hba.conf of ${to}, or .pgpass of ${from}.`,
   );
 }
 

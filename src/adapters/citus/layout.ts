@@ -89,7 +89,7 @@ export async function layOut(client: Connection): Promise<void> {
   const faults = await layoutFaults(client);
   if (faults.length > 0)
     throw new Error(
-      `The layout was not changed. ${faults.join(' ')} Correct this by functions of Citus (scripts/production/scale.md#citus), then repeat.`,
+      `The layout was not changed. ${faults.join(' ')} Correct this by update_distributed_table_colocation() or citus_move_shard_placement() on the coordinator, then run "scripts/ces citus layout" again.`,
     );
   await client.query('COMMIT');
   // Set the lock timeout on every node: the settings of a session on the coordinator do not reach the workers.

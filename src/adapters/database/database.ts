@@ -122,7 +122,7 @@ export async function checkPooler({ everyTenant }: Queries): Promise<void> {
     UNION ALL SELECT 'plan_cache_mode', ${SETTINGS.plan_cache_mode} FROM pg_extension WHERE extname = 'citus'`.catch(
     (cause: unknown) => {
       throw new Error(
-        `The pooler at DATABASE_URL cannot be used: ${lastLine(cause)}. Start it, or correct DATABASE_URL.`,
+        `The pooler at DATABASE_URL cannot be used: ${lastLine(cause)}. Start it, or correct its configuration or DATABASE_URL.`,
         { cause },
       );
     },
@@ -132,7 +132,7 @@ export async function checkPooler({ everyTenant }: Queries): Promise<void> {
   if (needed.every(isSet)) return;
   const missing = needed.filter((one) => !isSet(one)).map(([name]) => name);
   throw new Error(
-    `Sessions of the pooler at DATABASE_URL lack ${missing.join(', ')}. In PgBouncer, give the database connect_query='${POOLER_SETTINGS}', on Citus without plan_cache_mode, and reload it. If DATABASE_URL is no pooler, unset DATABASE_DIRECT_URL.`,
+    `Sessions of the pooler at DATABASE_URL lack ${missing.join(', ')}. In PgBouncer, give the database connect_query='${POOLER_SETTINGS}', on Citus without plan_cache_mode, and reload PgBouncer. If DATABASE_URL is no pooler, unset DATABASE_DIRECT_URL.`,
   );
 }
 

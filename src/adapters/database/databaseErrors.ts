@@ -87,7 +87,7 @@ const unavailableCode = new RegExp(
     '|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$',
 );
 const unavailableMessage = new RegExp(
-  '^(timeout exceeded when trying to connect|Query read timeout' +
+  '^(timeout exceeded when trying to connect|timeout expired|Query read timeout' +
     '|Connection terminated|Client has encountered a connection error|Client was closed)',
 );
 
@@ -109,9 +109,12 @@ const doubtfulCode = /^(08|53|57P|58|XX)/;
 export function throwCommitFailure(error: unknown): never {
   const code = sqlState(error);
   if (code !== undefined && !doubtfulCode.test(code)) throw error;
-  throw new UnknownOutcome('PostgreSQL did not say whether it has committed: check that before you repeat the change', {
-    cause: error,
-  });
+  throw new UnknownOutcome(
+    'PostgreSQL did not say whether it has committed the change: see whether it is there before you repeat it',
+    {
+      cause: error,
+    },
+  );
 }
 
 /** Rethrows an error without PostgreSQL's detail, hint and context, which may quote health data. */

@@ -10,7 +10,7 @@ const ENCRYPTED = ['require', 'verify-ca', 'verify-full'];
  * sslmode than `disable` and {@link ENCRYPTED}, or none for another machine
  */
 export function protectedUrl(variable: string, url: string): string {
-  if (!URL.canParse(url)) throw new Error(`${variable} is not a valid URL. Check its port and percent-encoding.`);
+  if (!URL.canParse(url)) throw new Error(`${variable} is not a valid URL. Check its host, port and percent-encoding.`);
   const address = new URL(url);
   const mode = address.searchParams.get('sslmode');
   if (mode === null) {
@@ -28,7 +28,7 @@ export function protectedUrl(variable: string, url: string): string {
 /** The error of a pooler that gets the settings of a session, and its remedy. */
 export const POOLER_REMEDY = [
   /unsupported startup parameter/i,
-  'A pooler answers instead of PostgreSQL: set DATABASE_DIRECT_URL and, if you use it, DATABASE_OWNER_URL to the address of PostgreSQL itself (scripts/production/database.md#pooler).',
+  'A pooler answers instead of PostgreSQL: set DATABASE_DIRECT_URL and, if you use it, DATABASE_OWNER_URL to the address of PostgreSQL itself (scripts/production/database.md#pooler), and leave options and timeouts out of the URL of a pooler.',
 ] as const;
 
 /** Whether the host of the URL is this machine. @throws Error naming the `variable` if the URL cannot be read */

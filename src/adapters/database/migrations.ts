@@ -54,7 +54,10 @@ export async function checkSchema(url: string, build?: readonly Migration[]): Pr
   const query = 'SELECT oldest_generation() AS oldest';
   const [{ oldest } = { oldest: Infinity }] = await rowsOf<{ oldest: number }>(url, 'oldest_generation', query);
   if (oldest <= GENERATION) return { state: 'newer', names };
-  const needs = `Its schema needs servers of generation ${oldest}, and this build is of generation ${GENERATION}.`;
+  const needs =
+    oldest === Infinity
+      ? 'Its schema lacks the function oldest_generation(), which admits older builds.'
+      : `Its schema needs servers of generation ${oldest}, and this build is of generation ${GENERATION}.`;
   return { state: 'unknown', reason: `${reason} ${needs}` };
 }
 
@@ -70,7 +73,11 @@ function reasonsOf(strange: readonly RecordedMigration[], isKnown: (name: string
       'Finish them with the program that started them, such as "prisma migrate resolve"',
     ],
     [changed, 'has migrations whose files were changed since they were applied', 'Deploy the build that applied them'],
-    [unknown, 'has migrations that this build does not know', 'Deploy the build that has them'],
+    [
+      unknown,
+      'has migrations that this build does not know',
+      'Deploy the build that has them, or correct the DATABASE_… variables if the database is of another program',
+    ],
   ] as const;
   return groups.flatMap(([of, state, advice]) =>
     of.length > 0 ? `The database ${state}: ${of.map(({ name }) => name).join(', ')}. ${advice}.` : [],
@@ -93,7 +100,8 @@ export async function migrate(
     await lockMigrations(client);
     const known = build ?? (await readMigrations());
     const schema = await checkSchema(url, known);
-    if (schema.state === 'unknown') throw new Error(schema.reason);
+    if (schema.state === 'unknown')
+      throw new Error(`${schema.reason} Repeat a failed "ces restore" into an empty database.`);
     if (schema.state !== 'behind') return [];
     await assertOurs(client);
     const pending = known.filter(({ name }) => schema.pending.includes(name));
@@ -129,13 +137,14 @@ async function lockMigrations(client: Client): Promise<void> {
 
 /** @throws Error for a database that has tables but no record of migrations: it belongs to another program */
 async function assertOurs(client: Client): Promise<void> {
-  const { rowCount } = await client.query(
-    `SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
         AND to_regclass('_prisma_migrations') IS NULL
         AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e') LIMIT 1`,
   );
-  if (rowCount === 0) return;
+  const [table] = rows;
+  if (!table) return;
   throw new Error(
-    'Migrations were not applied: the database is not empty, and its tables are not of this service. Set the DATABASE_… variables to its database, or to an empty one.',
+    `Migrations were not applied: the database is not empty: it has the table ${table.name}, but no record of migrations. It may be of another program, or a restore into it was interrupted. Set the DATABASE_… variables to the database of this service, or to an empty one.`,
   );
 }

@@ -22,7 +22,8 @@ export async function grantServiceRights(ownerUrl: string, serviceUrl: string): 
   await withClient(config, (client) => client.query(grantsTo(role))).catch((cause: unknown) => {
     // SQLSTATE 42704 means an undefined object: the statements name only the role.
     if (sqlState(cause) !== '42704') throw cause;
-    const advice = 'Create it (scripts/production/database.md#roles), or correct the URL that names it';
+    const advice =
+      'Create it (scripts/production/database.md#roles), with Citus on every node, or correct the URL that names it';
     throw new Error(`${messageOf(cause)}. ${advice}${REPEAT}`, { cause });
   });
 }

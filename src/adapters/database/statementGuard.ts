@@ -26,7 +26,9 @@ export function statementGuard(tables: ReadonlySet<string>): StatementGuard {
     };
     const found = tablesWithoutTenant(text, tables, isTenant);
     if (found.length > 0)
-      throw new Error(`a statement does not name the tenant of ${found.join(', ')}: add that condition to ${text}`);
+      throw new Error(
+        `a statement does not name the tenant of ${found.join(', ')}: add that condition (in an INSERT, the column tenant_id) to ${text}`,
+      );
     if (accepted.size >= MAX_REMEMBERED) accepted.clear();
     accepted.set(text, [...places]);
   };

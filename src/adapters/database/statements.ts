@@ -76,7 +76,9 @@ export function queriesOn(client: Client, { nameOf, guard }: Preparation, before
       // Read the text only once: `Prisma.Sql` rebuilds it at each access.
       const { text, values } = 'raw' in sql ? Prisma.sql(sql, ...own) : sql;
       if (tenantId !== null && (tenantId === '' || !values.includes(tenantId))) {
-        throw new Error(`a statement does not mention its tenant; name it, or use everyTenant: ${text}`);
+        throw new Error(
+          `a statement does not mention its tenant, or that is empty; name it, or use everyTenant: ${text}`,
+        );
       }
       if (tenantId !== null) guard(text, values, tenantId);
       before();

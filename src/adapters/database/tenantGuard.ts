@@ -46,7 +46,10 @@ export function assertTenantNamed(
   const named =
     creates.every((row) => isRecord(row) && isTenant(row['tenantId'])) &&
     (operation.startsWith('create') || whereNamesTenant(where) || learnsTenant(model, operation, where));
-  if (!named) throw new Error(`${model}.${operation} names no tenantId: add it to its where, data or create`);
+  if (!named)
+    throw new Error(
+      `${model}.${operation} names no tenantId: add it to its where (and create), or to the data of new rows`,
+    );
 }
 
 /**

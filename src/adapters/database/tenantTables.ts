@@ -54,7 +54,7 @@ export async function passNumbers(client: Client, tenantId: string): Promise<voi
     const [{ isReal, last } = { isReal: null, last: null }] = numbers;
     if (isReal === false)
       throw new Error(
-        `The file has the number ${last} in ${table}, above the limit of ${MAX_NUMBER}. Nothing was imported: the file was changed, so export the tenant again.`,
+        `The export has the number ${last} in ${table}, above the limit of ${MAX_NUMBER}. Nothing was imported. Export the tenant again; if the number stays, it is wrong in the exported database.`,
       );
     await client.query(`SELECT setval($1, greatest(nextval($1), $2::bigint + ${MARGIN}))`, [sequence, last]);
   }

@@ -38,7 +38,10 @@ const samples: ReadonlyMap<string, readonly [DocumentMediaType, Buffer]> = new M
 
 export const downloadSample: Downloader = async (url, _limits, use) => {
   const sample = samples.get(/\.([a-z]+)$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '');
-  if (!sample) throw new Problem('document_fetch_failed');
+  if (!sample) {
+    const detail = `${SAMPLE_HOST} has files that end in .pdf, .jpg, .jpeg or .png. Correct the URL, then try again.`;
+    throw new Problem('document_fetch_failed', detail);
+  }
   const [type, content] = sample;
   const value = await use({ sniffedType: type, declaredType: type, body: once(content) });
   return { value, sizeBytes: content.length, checksum: hash('sha256', content, 'hex') };

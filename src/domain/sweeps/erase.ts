@@ -75,7 +75,7 @@ async function lockErasable({ db }: TransactionContext, tenantId: string, patien
     UNION ALL
     SELECT order_no FROM "order" JOIN encounter ON encounter.tenant_id = "order".tenant_id AND encounter.id = encounter_id
     WHERE "order".tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND order_status = 'pending' LIMIT 1`;
-  if (open) throw new Error(`${open.name} is open. Finish or cancel it first. Nothing was erased.`);
+  if (open) throw new Error(`${open.name} is open. Finish or cancel it first. The patient was not erased.`);
 }
 
 /** Checks that the tenant's retention has passed since the last decision about the patient (R-272). */

@@ -76,5 +76,5 @@ async function scan(
 /** Refuses a cursor unless the next position follows it: else events are gone, or the cursor was never issued. */
 function requireNext(after: bigint, next: bigint): void {
   if (after + 1n < next) throw cursorInvalid('cannot be continued: its event or later ones are no longer kept');
-  if (after + 1n > next) throw cursorInvalid('is not a cursor of this list');
+  if (after + 1n > next) throw cursorInvalid('is not a cursor of this list, or its event was lost');
 }
