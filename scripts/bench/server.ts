@@ -52,8 +52,12 @@ export async function startMeasured(
 async function addressOf(child: ChildProcess): Promise<string> {
   let printed = '';
   return new Promise((resolve, reject) => {
-    child.once('exit', () =>
-      reject(new Error(`${child.spawnargs.at(-1)} ended before it served; correct what it printed: ${printed}`)),
+    child.once('exit', (code, signal) =>
+      reject(
+        new Error(
+          `${child.spawnargs.at(-1)} ended by ${signal ?? `code ${code}`} before it served. ${printed ? `Correct what it printed: ${printed}` : 'It printed nothing.'}`,
+        ),
+      ),
     );
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
