@@ -27,18 +27,21 @@ const integer = (min: number, max: number) =>
   });
 
 const text = matching('a text that is not blank', /\S/);
-const bucket = matching('3 to 63 characters of a-z, 0-9, . and -', /^(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/);
+const bucket = matching(
+  '3 to 63 characters of a-z, 0-9, . and -, without .. and without . or - at an end',
+  /^(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+);
 const boolean = kind('true or false', (value) => (value === 'true' ? true : value === 'false' ? false : undefined));
 const port = integer(0, 65_535);
 const seconds = integer(1, 31_536_000);
 const quota = integer(1, 1_000_000);
 const httpUrl = kind('an http(s) URL', (value) => (/^https?:/.test(value) && URL.canParse(value) ? value : undefined));
-const origin = kind('an absolute http(s) URL without a path', (value) =>
+const origin = kind('an absolute http(s) URL without user, path and query', (value) =>
   /^https?:\/\/[^/?#@\s]+$/.test(value) && URL.canParse(value) ? value : undefined,
 );
 const postgresUrl = matching('a URL like postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./);
 const redisUrl = matching('a URL like rediss://host:6379', /^rediss?:\/\/./);
-const hosts = kind('host:port, or several separated by commas', (value) => {
+const hosts = kind('host:port (no IPv6 address), or several separated by commas', (value) => {
   const list = value.split(',').map((host) => host.trim());
   return list.every((host) => /^[^\s,/:]+:\d{1,5}$/.test(host)) ? list : undefined;
 });

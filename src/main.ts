@@ -90,7 +90,7 @@ function reasonToStop(log: Logger): Promise<0 | 1> {
     process.on('uncaughtException', (error, origin) => {
       log.fatal(
         { origin, causes: describeCauses(error) },
-        'uncaught error; the process stops: start it again, and report the causes',
+        'uncaught error; the process stops: start it again, and report the causes, unless they name a remedy',
       );
       resolve(1);
     });

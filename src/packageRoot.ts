@@ -13,7 +13,7 @@ function findPackageRoot(folder: URL): URL {
   if (existsSync(new URL('package.json', folder))) return folder;
   const parent = new URL('../', folder);
   if (parent.href === folder.href) {
-    throw new Error(`No package.json above ${import.meta.url}: run the service from its complete folder.`);
+    throw new Error(`No package.json above ${import.meta.url}: run the program from its complete folder.`);
   }
   return findPackageRoot(parent);
 }

@@ -115,7 +115,7 @@ function adviceOf(error: unknown, text: string): string | undefined {
   const [pooler, remedy] = POOLER_REMEDY;
   if (pooler.test(text)) return remedy;
   const state = sqlState(error) ?? (error instanceof Error ? sqlState(error.cause) : undefined);
-  if (state === '28P01' && !isUnavailable(error))
+  if (state === '28P01' && !text.includes('DATA_DIR') && !isUnavailable(error))
     return 'Correct the user or password in DATABASE_URL, DATABASE_DIRECT_URL or DATABASE_OWNER_URL.';
   if (state === '42P01' && !text.startsWith('Migration '))
     return `Set the DATABASE_… variables to the service's database; if they are right, run "${PROGRAM} migrate".`;

@@ -6,7 +6,7 @@ import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeDataDir } from '../adapters/dataDir.js';
-import { errorCode, nullIfMissing, reasonOf } from '../failures.js';
+import { errorCode, lastLine, messageOf, nullIfMissing } from '../failures.js';
 
 const run = promisify(execFile);
 
@@ -50,10 +50,11 @@ async function assertMajor(pgdata: string, programs: string): Promise<void> {
   const found = Number(await readFile(join(pgdata, 'PG_VERSION'), 'utf8'));
   if (found === installed) return;
   const folder = dirname(pgdata);
-  throw new Error(
-    `${folder} has data of PostgreSQL ${found}, but this build has PostgreSQL ${installed}. Export them with the build that ` +
-      `made them (ces backup create --to FOLDER), move ${folder} away, and run "ces restore --from FOLDER" with this build.`,
-  );
+  const advice =
+    found > installed
+      ? 'Use the build that made them.'
+      : `Export them with the build that made them (ces backup create --to FOLDER), move ${folder} away, and run "ces restore --from FOLDER" with this build.`;
+  throw new Error(`${folder} has data of PostgreSQL ${found}, but this build has PostgreSQL ${installed}. ${advice}`);
 }
 
 /** Creates the cluster's folder, unless another process has done so first. */
@@ -69,10 +70,14 @@ async function initialize(folder: string, programs: string): Promise<void> {
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     if (['ENOTEMPTY', 'EEXIST'].includes(String(errorCode(error)))) return;
-    throw new Error(
-      `PostgreSQL could not be initialized in ${folder}: ${reasonOf(error)}. Correct that, or set DATABASE_URL.`,
-      { cause: error },
-    );
+    // A failed program's message has its command and error output, which ends with what initdb then does.
+    const reason =
+      messageOf(error)
+        .split('\n')
+        .find((line) => /error:|FATAL/.test(line)) ?? lastLine(error);
+    throw new Error(`PostgreSQL could not be initialized in ${folder}: ${reason}. Correct that, or set DATABASE_URL.`, {
+      cause: error,
+    });
   }
 }
 
@@ -117,8 +122,8 @@ async function commandPrefix(folder: string, programs: string): Promise<string[]
     if (ran) return prefix;
   }
   throw new Error(
-    `PostgreSQL refuses to run as root, and setpriv is missing or user ${uid} cannot reach ${folder} or ${probe[3]}. ` +
-      'Install setpriv and move both where every user may enter, or start the service as another user with a new DATA_DIR, which begins without this data',
+    `PostgreSQL refuses to run as root, and setpriv is missing or may not become user ${uid}, or that user cannot reach ${folder} or ${probe[3]}. ` +
+      'Install setpriv, give the container CAP_SETUID and CAP_SETGID, and move both paths where every user may enter; or start the service as another user with a new, empty DATA_DIR.',
   );
 }
 

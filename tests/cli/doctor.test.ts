@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { createServer } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
-import { runChecks } from '../../src/cli/checks/check.js';
+import { remedyFor, runChecks } from '../../src/cli/checks/check.js';
 import { name as service } from '../../src/packageRoot.js';
 import { tlsFiles } from '../support/tlsFiles.js';
 import { afterTheFile } from '../support/fakeClamd.js';
@@ -149,6 +149,11 @@ describe('doctor', () => {
     const findings = await runChecks([{ name: 'signing keys', remedy: 'Restore the file.', run }]);
     expect(findings).toMatchObject([{ remedy: expect.stringMatching(/let this user use the file/) }]);
   });
+
+  it.each(['self-signed certificate', 'unable to verify the first certificate', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'])(
+    'reports the untrusted certificate of any program, here "%s", with the remedy for that',
+    (cause) => expect(remedyFor(cause, 'Start it.')).toMatch(/^Set NODE_EXTRA_CA_CERTS/),
+  );
 
   it('reports a check that exceeds its time limit as a failure with its remedy, without waiting for it', async () => {
     const run = () => new Promise<never>(() => undefined);

@@ -64,7 +64,7 @@ describe("the operator's program", () => {
     expect([misused, groupless, refused]).toEqual([
       message(2, "missing required argument 'name'"),
       message(2, "unknown option '--json'"),
-      message(1, 'Wrong configuration: BASE_URL must be an absolute http(s) URL without a path.'),
+      message(1, 'Wrong configuration: BASE_URL must be an absolute http(s) URL without user, path and query.'),
     ]);
   });
 

@@ -29,7 +29,7 @@ async function start(fault: string, environment: Record<string, string> = {}) {
 
 const logged = {
   level: 60,
-  msg: 'uncaught error; the process stops: start it again, and report the causes',
+  msg: 'uncaught error; the process stops: start it again, and report the causes, unless they name a remedy',
   causes: [{ stack: expect.arrayContaining([expect.stringContaining('fault.mjs')]) }],
 };
 

@@ -166,12 +166,12 @@ describe('a variable', () => {
 
 it.each([
   ['PORT', 'x', 'a whole number from 0 to 65535'],
-  ['BASE_URL', 'https://example.com/ces', 'an absolute http(s) URL without a path'],
+  ['BASE_URL', 'https://example.com/ces', 'an absolute http(s) URL without user, path and query'],
   ['LOG_LEVEL', 'INFO', 'one of trace, debug, info, warn, error, fatal, silent'],
   ['DATABASE_URL', 'mysql://db/x', 'a URL like postgresql://user:password@host:5432/database'],
   ['S3_ENDPOINT', 's3.example.com', 'an http(s) URL'],
-  ['S3_BUCKET', 'My_Documents', '3 to 63 characters of a-z, 0-9, . and -'],
-  ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a', 'host:port, or several separated by commas'],
+  ['S3_BUCKET', 'My_Documents', '3 to 63 characters of a-z, 0-9, . and -, without .. and without . or - at an end'],
+  ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a', 'host:port (no IPv6 address), or several separated by commas'],
   ['CLAMAV_ADDRESS', 'a', 'host:port or /path'],
   ['VALIDATE_RESPONSES', 'yes', 'true or false'],
 ])('the error of %s=%s states the rule for the variable', (name, value, rule) => {

@@ -26,9 +26,12 @@ export async function openBackupStore({ screen }: CliIo, folder: string, create 
     throw new Error(`${folder} is a URL. Give a folder, and copy the folder to or from the URL by other means.`);
   const objects = filesIn(resolve(folder));
   const told = (cause: unknown): never => {
-    throw new Error(`${folder} cannot be used: ${reasonOf(cause)}. Check its path, permissions and free space.`, {
-      cause,
-    });
+    throw new Error(
+      `${folder} cannot be used: ${reasonOf(cause)}. Correct its path, permissions, free space or disk.`,
+      {
+        cause,
+      },
+    );
   };
   if (create) await mkdir(incomingOf(resolve(folder)), { recursive: true, mode: 0o700 }).catch(told);
 

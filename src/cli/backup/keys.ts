@@ -51,13 +51,13 @@ export async function sealedKeys({ environment }: CliIo, secret: string): Promis
   );
 }
 
-/** Decrypts and writes the signing keys. @throws Error for a wrong passphrase, or if the file exists with other keys */
+/** Decrypts and writes the signing keys. @throws Error for a wrong passphrase, or if the file exists with other content */
 export async function openKeys({ environment }: CliIo, text: string, secret: string): Promise<void> {
   const content = decrypted(JSON.parse(text) as Sealed, secret);
   const file = readConfig(environment).signingKeysFile;
   const present = await readFile(file).catch(nullIfMissing).catch(unusable(file));
   if (present?.equals(content)) return;
-  if (present) throw new Error(`${file} has other keys than the backup. Move it away, or omit --with-keys.`);
+  if (present) throw new Error(`${file} differs from the keys in the backup. Move it away, or omit --with-keys.`);
   await mkdir(dirname(file), { recursive: true })
     .then(() => writeFile(file, content, { mode: 0o600, flag: 'wx', flush: true }))
     .catch(unusable(file));
@@ -65,7 +65,7 @@ export async function openKeys({ environment }: CliIo, text: string, secret: str
 
 const unusable = (file: string) => (cause: unknown) => {
   throw new Error(
-    `${file} cannot be used: ${messageOf(cause)}. Run the command as the user of the service, or correct SIGNING_KEYS_FILE.`,
+    `${file} cannot be used: ${messageOf(cause)}. Run the command as the user of the service, free space on that disk, or correct SIGNING_KEYS_FILE or DATA_DIR.`,
     { cause },
   );
 };

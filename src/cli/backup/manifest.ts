@@ -86,7 +86,7 @@ export async function readManifest(store: BackupStore, isOfTenant = false): Prom
   const manifest = await findManifest(store);
   if (manifest && (manifest.tenant !== undefined) === isOfTenant) return manifest;
   throw new Error(
-    `${store.folder} contains no ${isOfTenant ? 'export of a tenant' : 'backup'} that is complete. Correct --from.`,
+    `${store.folder} contains no ${isOfTenant ? 'export of a tenant' : 'backup'} that is complete. Correct --from, or ${isOfTenant ? 'export the tenant' : 'make the backup'} again.`,
   );
 }
 
@@ -163,7 +163,7 @@ export async function verifyFiles(store: BackupStore, manifest: Manifest): Promi
   });
   if (wrong.length > 0)
     throw new Error(
-      `${store.folder} cannot be used: ${wrong.join(' ')} Use another copy of the folder, create or export it again or, for a backup, choose another --at.`,
+      `${store.folder} cannot be used: ${wrong.join(' ')} Use another copy of the folder, make the backup or export again, or choose another kept backup (--at).`,
     );
 }
 
@@ -172,7 +172,7 @@ export function assertComplete(what: 'backup' | 'export', missing: readonly stri
   if (missing.length === 0) return;
   throw new Error(
     `The ${what} lacks only documents that the object store did not deliver undamaged: ${missing.join(', ')}. ` +
-      'Repeat the command. If it fails again, restore them from older versions of the bucket or an earlier backup, and repeat it.',
+      'Repeat the command, with the OBJECT_STORE, S3_… or DATA_DIR of the servers. If it fails again, restore them from older versions of the bucket or an earlier backup, and repeat it.',
   );
 }
 

@@ -43,8 +43,8 @@ export async function pgProgram(name: string, atLeast: number, environment: Envi
   if (!fitting) {
     const others = found.length > 0 ? `, and only ${found.map(({ major }) => major).join(', ')} was found` : '';
     throw new Error(
-      `The backup needs ${name} of PostgreSQL ${atLeast} or later${others}. ` +
-        `Install PostgreSQL's client programs of this version, and add their folder to PATH.`,
+      `This command needs ${name} of PostgreSQL ${atLeast} or later${others}. ` +
+        `Install PostgreSQL's client programs of such a version, and add their folder to PATH.`,
     );
   }
   return {

@@ -53,7 +53,7 @@ async function restoreRows(
   const wrong = Object.keys(expected).filter((name) => rows[name] !== expected[name]);
   if (wrong.length > 0)
     throw new Error(
-      `The rows of ${wrong.join(', ')} differ in number from the manifest. Drop the database, create it, and restore again; if that fails, too, another backup.`,
+      `The rows of ${wrong.join(', ')} differ in number from the manifest. Restore again, into another empty database; if that fails, too, restore another backup.`,
     );
 }
 

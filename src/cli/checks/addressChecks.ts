@@ -19,7 +19,7 @@ export function addressChecks(
 }
 
 function pooler(url: string, requestUrl: string): Check {
-  const remedy = `Start the pooler, or correct DATABASE_URL, DATABASE_DIRECT_URL and the pooler's connect_query (${HANDBOOK}#pooler).`;
+  const remedy = `Start the pooler, free its connections, or correct DATABASE_URL, DATABASE_DIRECT_URL or the pooler's connect_query (${HANDBOOK}#pooler).`;
   return checkOf('pooler', remedy, async () => {
     const db = openDatabase(requestUrl, { poolSize: 1, timeoutMs: CHECK_TIMEOUT_MS, isPooled: true });
     try {
@@ -34,7 +34,7 @@ function pooler(url: string, requestUrl: string): Check {
 }
 
 function owner(url: string, ownerUrl: string): Check {
-  const remedy = `Set DATABASE_OWNER_URL to the service's database, without a pooler, with name and password of the role that owns the schema and all its tables (${HANDBOOK}#roles).`;
+  const remedy = `Correct what the message names, or set DATABASE_OWNER_URL to the service's database, without a pooler, with name and password of the role that owns the schema and all its tables (${HANDBOOK}#roles).`;
   return checkOf('owner', remedy, async () => {
     if ((await identityOf(ownerUrl)) !== (await identityOf(url))) {
       const advice = 'Correct DATABASE_OWNER_URL or DATABASE_URL (with a pooler, DATABASE_DIRECT_URL).';
@@ -49,7 +49,7 @@ function owner(url: string, ownerUrl: string): Check {
       ? ok('The role of DATABASE_OWNER_URL owns the schema.')
       : failure(
           'The role of DATABASE_OWNER_URL may not create tables in the schema public, or does not own one that is there.',
-          remedy,
+          `Set DATABASE_OWNER_URL to the owner of the schema and all its tables, or let a superuser make its role their owner (${HANDBOOK}#roles).`,
         );
   });
 }

@@ -33,21 +33,21 @@ export const ok = (message: string): Result => ({ level: 'ok', message, remedy: 
 export const warning = (message: string, remedy: string): Result => ({ level: 'warning', message, remedy });
 export const failure = (message: string, remedy: string): Result => ({ level: 'failure', message, remedy });
 
-/** Remedies for particular causes; they replace the remedy of the check. */
+/** Remedies for particular causes; they replace the remedy of the check. The object store names a cause by Node's code. */
 const REMEDIES: readonly (readonly [cause: RegExp, remedy: string])[] = [
   [
-    /self-signed certificate|unable to (get (local )?issuer|verify the first) certificate/i,
+    /self[-_]signed[ _]cert|unable[ _]to[ _](get[ _](local[ _])?issuer|verify[ _](the[ _]first|leaf))/i,
     'Set NODE_EXTRA_CA_CERTS to the file with the certificate of your authority (for PostgreSQL: sslrootcert in the URL). If the authority is public, let the other program present its intermediate certificates.',
   ],
   [
-    /certificate has expired/i,
+    /cert(ificate)?[ _]has[ _]expired/i,
     "Renew the certificate, and reload the program that presents it; or correct this machine's clock.",
   ],
   POOLER_REMEDY,
   // The disk's check has its own remedy: it opens no file.
   [
     /EACCES: permission denied, (open|stat)/,
-    'Run doctor as the user of the service, and let this user use the file and its folder (chown).',
+    'Run doctor as the user of the service. If the message stays, let this user use the file and its folder (chown).',
   ],
   [/ENOSPC/, 'Free space on the disk of DATA_DIR, or enlarge it.'],
   [/WRONGPASS|NOAUTH/, 'Correct the user and password in RATE_LIMIT_REDIS_URL.'],

@@ -244,7 +244,7 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
   async role({ db }) {
     const { missing, isOwner } = await rightsOfRole(db);
     if (missing.length > 0) {
-      const advice = `${MIGRATE} If the database is newer than this build, use the newer build.`;
+      const advice = `${MIGRATE} If the database is newer than this build, use the newer build; if another role owns a table, grant as that role.`;
       return failure(`The service's role lacks rights on ${missing.join(', ')}.`, advice);
     }
     if (!isOwner) return ok("The service's role reads and writes rows, and cannot change the schema or the audit.");
@@ -257,7 +257,7 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     // The check "signing keys" reports an unreadable file.
     if (!keys) return [];
     if (await areKnown({ db }, await keys.current())) return ok('The database knows the signing keys.');
-    const advice = `Move ${file} away, then copy the file of another server, or get that of the backup by "${PROGRAM} restore --with-keys" into an empty database. If all are lost, leave it, run "${PROGRAM} keys rotate", and copy the file to all servers.`;
+    const advice = `Correct SIGNING_KEYS_FILE, DATA_DIR or DATABASE_URL if it is of another installation. Otherwise move ${file} away, then copy the file of another server, or get that of the backup by "${PROGRAM} restore --with-keys" into an empty database. If all are lost, leave the file, run "${PROGRAM} keys rotate", and copy the file to all servers.`;
     return failure(`The keys in ${file} are not those that sign the tokens of this installation.`, advice);
   },
   cluster: ({ url }) => clusterResults(url),

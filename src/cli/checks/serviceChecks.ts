@@ -38,7 +38,8 @@ export function serviceChecks(config: Config, hasDisk: boolean): Check[] {
 /** The check of DATA_DIR. */
 export function diskCheck(config: Config): Check {
   const { dataDir, minFreeDisk } = config;
-  const remedy = 'Run doctor as the user of the service. Let this user write to DATA_DIR, or correct DATA_DIR.';
+  const remedy =
+    'Run doctor as the user of the service. Let this user write to DATA_DIR, repair its disk, or correct DATA_DIR.';
   return checkOf('disk', remedy, async () => {
     await makeDataDir(dataDir);
     await access(dataDir, constants.W_OK);
@@ -53,7 +54,7 @@ export function diskCheck(config: Config): Check {
 const mebibytes = (bytes: number): number => Math.floor(bytes / 1024 ** 2);
 
 function signingKeys({ signingKeysFile: file, createSigningKeys }: Config): Check {
-  const remedy = `Correct SIGNING_KEYS_FILE; or move a damaged file away, then copy that of another server, or get that of the backup by "${PROGRAM} restore --with-keys" into an empty database. If all are lost, run "${PROGRAM} keys rotate" (${INSTALL}#signing-keys).`;
+  const remedy = `Correct SIGNING_KEYS_FILE; or move a damaged file away, then copy that of another server, or get that of the backup by "${PROGRAM} restore --with-keys" into an empty database. If there is none, run "${PROGRAM} keys rotate" (${INSTALL}#signing-keys).`;
   return checkOf('signing keys', remedy, async () => {
     const found = await stat(file).catch((error: unknown) => {
       if (errorCode(error) === 'ENOENT') return null;
@@ -73,8 +74,8 @@ function signingKeys({ signingKeysFile: file, createSigningKeys }: Config): Chec
 function objectStore({ dataDir, objectStore: store }: Config): Check {
   const advice =
     store.kind === 's3'
-      ? 'Start the object store, or correct the S3_… variables and the rights of S3_ACCESS_KEY to put, get, list and delete, and to read the versioning of the bucket'
-      : 'Make the folder documents in DATA_DIR writable for the user of the service, and free space on its disk';
+      ? 'Start the object store, or correct what the message names: the S3_… variables, the rights of S3_ACCESS_KEY (put, get, list, delete, read the versioning of the bucket), the folder spool in DATA_DIR, or the clock'
+      : 'Let the user of the service write to the folder documents in DATA_DIR, and free space on its disk, or repair it';
   const remedy = `${advice} (${INSTALL}#object-store).`;
   const run = async () => {
     const objects = await openObjectStore({ dataDir, store, timeout: REQUEST_TIMEOUT_MS });
@@ -104,7 +105,8 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 function scanner({ documentScanner }: Config): Check {
-  const remedy = 'Start clamd, correct CLAMAV_ADDRESS, or let the user of the service use the socket.';
+  const remedy =
+    'Start clamd, correct CLAMAV_ADDRESS, see the log of clamd, or let the user of the service use the socket.';
   return checkOf('scanner', remedy, async () => {
     try {
       await all(createDocumentScanner(documentScanner).scanned(Readable.from([Buffer.from(EICAR)])));
@@ -162,7 +164,7 @@ function baseUrl(config: Config): Check {
     );
     const hidden = warning(
       'TRUSTED_PROXIES=0 behind a proxy: all callers share its address, so others can block a client by failed logins.',
-      `Set TRUSTED_PROXIES to the number of proxies (${INSTALL}#proxy).`,
+      `Set TRUSTED_PROXIES to the number of proxies, all of which must append to X-Forwarded-For (${INSTALL}#proxy).`,
     );
     const isHidden = url.startsWith('https:') && config.trustedProxies === 0;
     return [await named(), ...(isProtected ? [] : [plain]), ...(isHidden ? [hidden] : [])];
