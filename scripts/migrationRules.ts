@@ -38,7 +38,7 @@ export function faultsOfMigration(sql: string): string[] {
   const created = statements.flatMap((statement) => /^CREATE TABLE "?(\w+)/.exec(statement)?.[1] ?? []);
   const ofExisting = statements.filter((statement) => !created.includes(TABLE.exec(statement)?.[1] ?? ''));
   const clauses = ofExisting.flatMap((statement) =>
-    statement.replace(/^ALTER TABLE \S+\s+/, '').split(/,\s*(?=(?:ADD|DROP|ALTER|VALIDATE) )/),
+    statement.replace(/^ALTER TABLE(?: IF EXISTS)?(?: ONLY)? \S+\s+/, '').split(/,\s*(?=(?:ADD|DROP|ALTER|VALIDATE) )/),
   );
   const has = (pattern: RegExp): boolean => clauses.some((clause) => pattern.test(clause));
   const faults = REFUSED.filter(([pattern]) => has(pattern)).map(([, advice]) => advice);

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { rm, stat } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
@@ -95,7 +95,7 @@ it(`a listener that is killed ${kills} times forwards each event in the order of
   expect((await stat(folder('state'))).mode & 0o777).toBe(0o600);
 }, 300_000);
 
-it('a listener sends an event again until the receiver accepts it, before any later one, and prints no given secret', async () => {
+it('a listener sends an event again until the receiver accepts it, before any later one, and neither prints nor stores a given secret', async () => {
   const partner = await newSandbox(harness);
   const ids = await feed(partner);
   respond = (count) => (count <= 2 ? 500 : 204);
@@ -105,7 +105,7 @@ it('a listener sends an event again until the receiver accepts it, before any la
   expect([first, second, ...others]).toEqual([ids[0], ids[0], ...ids.slice(0, others.length)]);
   expect(received.at(-1)?.type).toBe('order.paid');
   expect(output).toContain(`${ids[0]} → 500, again in 0.5 s\n`);
-  expect(output).not.toContain(secret);
+  expect(output + (await readFile(folder('state'), 'utf8'))).not.toContain(secret);
 });
 
 it('a listener that ended at an event continues with the next one, and ends with code 1 after --timeout', async () => {
@@ -127,7 +127,7 @@ it('a listener forwards only events of the requested types', async () => {
   expect(new Set(received.map(({ type }) => type))).toEqual(new Set(['order.created', 'order.paid']));
 });
 
-it('a listener refuses the position of another API client, wrong credentials and a --forward that is not an http URL', async () => {
+it('a listener refuses the position of another API client, wrong credentials, a --forward that is not an http URL, and options of examine', async () => {
   const [partner, other] = [await newSandbox(harness), await newSandbox(harness)];
   await ended(start(partner, '--until', 'order.created'));
   expect(await ended(start(other))).toMatchObject([2, '', expect.stringContaining(`${partner.clientId} at`)]);
@@ -142,4 +142,5 @@ it('a listener refuses the position of another API client, wrong credentials and
     '',
     expect.stringContaining('needs an http(s) URL'),
   ]);
+  expect(await ended(start(partner, '--json'))).toEqual([2, '', 'listen has no option --json. See --help.\n']);
 });

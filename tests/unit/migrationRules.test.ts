@@ -36,6 +36,12 @@ describe('the rules of migrations', () => {
     ['a dropped table', '-- Locks: ACCESS EXCLUSIVE client\nDROP TABLE "client";', /Unused since/],
     ['a dropped column', onClient('ADD COLUMN "x" TEXT, DROP COLUMN "email"'), /Unused since/],
     ['a renamed table', onClient('RENAME TO "patient"'), /renaming/],
+    ['a table renamed after ONLY', onClient('RENAME TO "patient"').replace('TABLE', 'TABLE ONLY'), /renaming/],
+    [
+      'a NOT NULL column after IF EXISTS',
+      onClient('ADD COLUMN "x" INT NOT NULL').replace('TABLE', 'TABLE IF EXISTS'),
+      /DEFAULT/,
+    ],
     ['a renamed column', onClient('RENAME COLUMN "email" TO "mail"'), /renaming/],
     [
       'a NOT NULL column without a default',

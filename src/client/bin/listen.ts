@@ -26,6 +26,7 @@ export interface ListenOptions {
 interface State {
   /** The API client and the service to which the position belongs. */
   readonly client: string;
+  /** The file's own secret, which signs unless the user has set one. */
   readonly secret: string;
   /** `cursor` is the position before the current page; `last` is the last forwarded event. */
   cursor?: string;
@@ -59,13 +60,13 @@ export async function listen(options: ListenOptions): Promise<void> {
   const { types, until, secret, print } = options;
   const state = await readState(options);
   const ces = createClient(options);
-  // Never print a secret that the user has set: it would appear in the log of a CI.
+  // Never print or store a secret that the user has set: it would appear in the log of a CI.
   if (!secret) print(`Secret of the signatures: ${state.secret}`);
   for (;;) {
     const query = { ...(state.cursor ? { cursor: state.cursor } : {}), ...(types ? { types: [...types] } : {}) };
     for await (const { data, next_cursor } of ces.pages('/events', query as object)) {
       for (const event of data.slice(data.findIndex(({ id }) => id === state.last) + 1)) {
-        await forward(event, state.secret, options);
+        await forward(event, secret || state.secret, options);
         state.last = event.id;
         await writeState(options.state, state);
         if (event.type === until) return;
@@ -88,7 +89,7 @@ async function forward({ id, ...event }: Event, secret: string, { forward: url, 
   }
 }
 
-async function readState({ state: file, baseUrl, clientId, secret }: ListenOptions): Promise<State> {
+async function readState({ state: file, baseUrl, clientId }: ListenOptions): Promise<State> {
   const client = `${clientId} at ${baseUrl.replace(/\/+$/, '')}`;
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
@@ -98,7 +99,7 @@ async function readState({ state: file, baseUrl, clientId, secret }: ListenOptio
   if (kept.client !== client) {
     throw new UsageError(`${file} belongs to ${kept.client}: correct CLIENT_ID or CES_URL, or ${ANEW}.`);
   }
-  return secret ? { ...kept, secret } : kept;
+  return kept;
 }
 
 function parsed(text: string, file: string): State {

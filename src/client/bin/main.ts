@@ -9,6 +9,13 @@ import { UsageError } from './usageError.js';
 /** In seconds; a timer cannot run longer. */
 const MAX_TIMEOUT = 2_147_483;
 
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+const OPTIONS = {
+  listen: { forward: text, types: text, state: text, until: text, timeout: text },
+  examine: { secret: text, json: flag },
+};
+
 const usage = `clinical-encounter-client listen --forward URL [options]
 
 Follows the event feed, and sends each event to URL like a webhook. Stop it and start it again: it continues where it was.
@@ -44,18 +51,23 @@ async function run(): Promise<void> {
   const { values, positionals } = parsed();
   const [command, ...others] = positionals;
   if (values.help) process.stdout.write(usage);
-  else if (command === 'listen' && others.length === 0) await runListen(values);
-  else if (command === 'examine' && others.length <= 1) await runExamine(others[0], values);
+  else if (command === 'listen' && others.length === 0) await runListen(ofCommand(command, values));
+  else if (command === 'examine' && others.length <= 1) await runExamine(others[0], ofCommand(command, values));
   else throw new UsageError(`Give one command: listen without an argument, or examine with one URL.\n\n${usage}`);
 }
 
 type Values = ReturnType<typeof parsed>['values'];
 
 function parsed() {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
-  const options = { forward: text, types: text, state: text, until: text, timeout: text, secret: text, json: flag };
-  return parseArgs({ allowPositionals: true, options: { ...options, help: flag } });
+  const options = { ...OPTIONS.listen, ...OPTIONS.examine, help: flag };
+  return parseArgs({ allowPositionals: true, options });
+}
+
+/** The options, if all belong to the command. @throws UsageError */
+function ofCommand(command: keyof typeof OPTIONS, values: Values): Values {
+  const other = Object.keys(values).find((name) => !(name in OPTIONS[command]));
+  if (other) throw new UsageError(`${command} has no option --${other}. See --help.`);
+  return values;
 }
 
 async function runListen(values: Values): Promise<void> {
