@@ -88,6 +88,6 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
   // After migrations, only another database lacks them.
   const remedy = apply
     ? `DATABASE_OWNER_URL leads to another database: correct it or ${variable}.`
-    : `Run ${MIGRATE}, or start the server with --migrate. DATABASE_OWNER_URL, if set, must lead to the same database.`;
+    : `Run ${MIGRATE}, or start the server with --migrate. ${variable} and, if set, DATABASE_OWNER_URL must lead to the service's database.`;
   throw new Error(`The database at ${variable} lacks the migrations ${pending.join(', ')}. ${remedy}`);
 }

@@ -1,4 +1,5 @@
 import { escapeLiteral } from 'pg';
+import { lastLine } from '../../failures.js';
 import { roleOf } from '../database/databaseUrl.js';
 import { withClient, type Connection } from '../database/withClient.js';
 
@@ -89,16 +90,19 @@ async function settingFaults(client: Connection, role: string): Promise<string[]
 async function connectionFaults(serviceUrl: string): Promise<string[]> {
   const role = roleOf(serviceUrl);
   const config = { connectionString: serviceUrl, connectionTimeoutMillis: 5_000 };
-  const { rows } = await withClient(config, (client) =>
-    client.query<{ from: string; to: string }>(
-      `SELECT format('%s:%s', from_nodename, from_nodeport) AS from, format('%s:%s', to_nodename, to_nodeport) AS to
-        FROM citus_check_cluster_node_health() WHERE NOT coalesce(result, false)`,
+  const query = `SELECT format('%s:%s', from_nodename, from_nodeport) AS from, format('%s:%s', to_nodename, to_nodeport) AS to
+    FROM citus_check_cluster_node_health() WHERE NOT coalesce(result, false)`;
+  const asked = withClient(config, (client) => client.query<{ from: string; to: string }>(query));
+  const found = asked.then(({ rows }) =>
+    rows.map(
+      ({ from, to }) =>
+        `No connection from ${from} to ${to} as the role ${role} was possible. Start both; correct the network, LOGIN of the role, pg_hba.conf of ${to}, or .pgpass of ${from}.`,
     ),
   );
-  return rows.map(
-    ({ from, to }) =>
-      `No connection from ${from} to ${to} as the role ${role} was possible. Start both; correct the network, LOGIN of the role, pg_hba.conf of ${to}, or .pgpass of ${from}.`,
-  );
+  // Report this beside the other faults: one of them may say that the role is missing.
+  return found.catch((error: unknown) => [
+    `The role ${role} cannot use the coordinator: ${lastLine(error)}. Correct DATABASE_URL (with a pooler, DATABASE_DIRECT_URL), or the role on every node.`,
+  ]);
 }
 
 /** Transactions prepared over ten minutes ago by node, the resources that shard moves left, and whether one is running. */
