@@ -76,27 +76,26 @@ async function createServiceRole(url: string, password: string): Promise<void> {
   await withClient({ connectionString: url }, (client) => client.query(statement));
 }
 
-const STARTING = 'a PostgreSQL that accepts no connections';
-
 /** Finds or starts PostgreSQL, and waits until this process may use it as owner or tool. */
 async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions): Promise<Session> {
   const deadline = Date.now() + (options.timeoutMs ?? 30_000);
   for (let told = false; ; told = true) {
     const found = (await findPostgres(cluster)) ?? (await startPostgres(cluster, options.settings ?? {}));
-    let holder = STARTING;
+    let holder: string | undefined;
     if (typeof found === 'object') {
       const claim = await claimOwnership(cluster, found, options.role);
       if (typeof claim === 'object') return { running: found, lock: claim };
-      holder = claim ?? holder;
+      holder = claim;
       // A tool may use a server's PostgreSQL, but must wait for another tool, which may stop it.
-      if (options.role === 'tool' && holder.startsWith('server')) return { running: found, lock: undefined };
+      if (options.role === 'tool' && holder?.startsWith('server')) return { running: found, lock: undefined };
     }
-    const reason = `DATA_DIR ${options.dataDir} is in use by ${holder}`;
+    const place = `DATA_DIR ${options.dataDir}`;
+    const reason = holder ? `${place} is in use by ${holder}` : `The PostgreSQL of ${place} accepts no connections`;
     if (Date.now() > deadline) {
       const wait = 'Wait until that process ends, or stop it; a second server needs another DATA_DIR.';
-      throw new Error(
-        `${reason}. ${holder === STARTING ? 'See postgres.log there, and try again when PostgreSQL accepts them; if none runs, delete postgres/data/postmaster.pid there.' : wait}`,
-      );
+      const start =
+        'Correct what postgres.log there says, or wait until PostgreSQL accepts them, then try again; if none runs, first delete postgres/data/postmaster.pid there.';
+      throw new Error(`${reason}. ${holder ? wait : start}`);
     }
     if (!told) options.log(`Waiting: ${reason}`);
     await delay(100);

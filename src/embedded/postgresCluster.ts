@@ -122,7 +122,7 @@ async function commandPrefix(folder: string, programs: string): Promise<string[]
     if (ran) return prefix;
   }
   throw new Error(
-    `PostgreSQL refuses to run as root, and setpriv is missing or may not become user ${uid}, or that user cannot reach ${folder} or ${probe[3]}. ` +
+    `PostgreSQL refuses to run as root, and setpriv is missing or may not become user ${uid}, or that user cannot reach ${dirname(folder)} or ${programs}. ` +
       'Install setpriv, give the container CAP_SETUID and CAP_SETGID, and move both paths where every user may enter; or start the service as another user with a new, empty DATA_DIR.',
   );
 }

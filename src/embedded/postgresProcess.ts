@@ -47,7 +47,10 @@ export async function startPostgres(
   const output = (await readFile(cluster.logFile)).subarray(size).toString('utf8');
   if (/lock file "postmaster.pid"|pre-existing shared memory/.test(output)) return undefined;
   if (output.includes('could not bind')) return startPostgres(cluster, settings);
-  const reason = output.trim().split('\n').slice(-5).join(' | ') || failure || 'it wrote no reason';
+  const reason =
+    output.trim().split('\n').slice(-5).join(' | ') ||
+    failure ||
+    `it ended without a text (${child.signalCode ?? child.exitCode})`;
   throw new Error(
     `PostgreSQL did not start: ${reason}. Correct that (see ${cluster.logFile}), or use another database by DATABASE_URL.`,
   );

@@ -77,7 +77,7 @@ async function findManifest(store: BackupStore, name = MANIFEST): Promise<Manife
   });
   if (manifest === null || isManifest(manifest)) return manifest;
   throw new Error(
-    `${name} in ${store.folder} is damaged, or of another build. Use that build, another copy of the folder (to read) or a new folder (to write).`,
+    `${name} in ${store.folder} is damaged, or of another build or program. Use that build, another copy of the folder (to read) or a new folder (to write).`,
   );
 }
 
