@@ -1,6 +1,7 @@
 import { Option, type Command } from '@commander-js/extra-typings';
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { UnknownOutcome } from '../adapters/database/databaseErrors.js';
 import type { ObjectStore } from '../adapters/objects/objectStore.js';
 import { erasePatient } from '../domain/sweeps/erase.js';
 import { endAllApprovals } from '../domain/reviews/endings.js';
@@ -101,6 +102,10 @@ export async function erase(
   const erased = await inTenant(terminal, tenant, async (transaction, tenantId) => {
     await endAllApprovals(transaction, tenantId, id);
     return { tenantId, ...(await erasePatient(transaction, tenantId, id, given)) };
+  }).catch((cause: unknown) => {
+    if (!(cause instanceof UnknownOutcome)) throw cause;
+    const advice = 'Repeat the erasure: that is safe, and adds it to ERASURE_JOURNAL.';
+    throw new Error(`PostgreSQL did not say whether it has erased the patient. ${advice}`, { cause });
   });
   try {
     for (const key of erased.objects) await store.remove(key);
