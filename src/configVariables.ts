@@ -46,7 +46,7 @@ const hosts = kind('host:port (no IPv6 address), or several separated by commas'
   return list.every((host) => /^[^\s,/:]+:\d{1,5}$/.test(host)) ? list : undefined;
 });
 /** Parses host:port or a path; IPv6 addresses are in brackets. */
-const socketAddress = kind('host:port or /path', (value): SocketAddress | undefined => {
+const socketAddress = kind('host:port ([host]:port for IPv6) or /path', (value): SocketAddress | undefined => {
   if (/^\/[^\0]+$/.test(value)) return { path: value };
   const [, literal, name, digits] = /^(?:\[([\da-f:.]+)\]|([^\s,/:@[\]]+)):(\d{1,5})$/i.exec(value) ?? [];
   const [host, number] = [literal ?? name, Number(digits)];

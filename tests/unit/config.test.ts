@@ -172,7 +172,7 @@ it.each([
   ['S3_ENDPOINT', 's3.example.com', 'an http(s) URL'],
   ['S3_BUCKET', 'My_Documents', '3 to 63 characters of a-z, 0-9, . and -, without .. and without . or - at an end'],
   ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a', 'host:port (no IPv6 address), or several separated by commas'],
-  ['CLAMAV_ADDRESS', 'a', 'host:port or /path'],
+  ['CLAMAV_ADDRESS', 'a', 'host:port ([host]:port for IPv6) or /path'],
   ['VALIDATE_RESPONSES', 'yes', 'true or false'],
 ])('the error of %s=%s states the rule for the variable', (name, value, rule) => {
   expect(refusalOf({ [name]: value })).toBe(`Wrong configuration: ${name} must be ${rule}.`);

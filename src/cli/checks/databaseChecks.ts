@@ -221,7 +221,7 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     const statements = missing.map((name) => `CREATE EXTENSION ${name}`).join('; ');
     return failure(
       `The database lacks the extensions ${missing.join(', ')}.`,
-      `Run "${statements}" in this database as a superuser.`,
+      `Run "${statements}" in this database as a superuser, then the statements CREATE INDEX … USING gin in prisma/migrations whose indexes are missing.`,
     );
   },
   async backup({ db }, { archiving }) {
