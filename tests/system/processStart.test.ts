@@ -63,7 +63,7 @@ describe('the start', () => {
     expect(said).toMatch(new RegExp(`PORT: .*EADDRINUSE.*${port}\\. Stop .* or choose another PORT`));
     expect(await readdir(folder())).not.toContain('untouched');
     const metrics = await refusalOf({ METRICS_PORT: String(port), DATABASE_URL: database.serviceUrl });
-    expect(metrics).toMatch(/METRICS_PORT: .*EADDRINUSE.* choose another METRICS_PORT\./);
+    expect(metrics).toMatch(/METRICS_PORT: .*EADDRINUSE.* Set a free METRICS_PORT/);
     other.close();
   });
 
