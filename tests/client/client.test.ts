@@ -193,7 +193,7 @@ it('the client aborts an attempt at its timeout in spite of garbage collection, 
   expect(sent.filter(({ name }) => name === 'GET /clinics')).toHaveLength(2);
   await expect(ces.orders.list().next()).rejects.toMatchObject({ name: 'TimeoutError' });
   await closeServer(silent);
-}, 10_000);
+});
 
 it('a call with an aborted signal rejects with an AbortError', async () => {
   const { ces } = watched();

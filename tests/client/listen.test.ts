@@ -93,7 +93,7 @@ it(`a listener that is killed ${kills} times forwards each event in the order of
   expect(sent.filter((id, index) => sent.indexOf(id) === index)).toEqual(ids);
   expect(sent.length - ids.length).toBeLessThanOrEqual(kills);
   expect((await stat(folder('state'))).mode & 0o777).toBe(0o600);
-}, 300_000);
+});
 
 it('a listener sends an event again until the receiver accepts it, before any later one, and neither prints nor stores a given secret', async () => {
   const partner = await newSandbox(harness);

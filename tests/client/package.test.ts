@@ -27,7 +27,7 @@ describe('GET /docs/clinical-encounter-client.tgz', () => {
     await writeFile(folder('program.mts'), program);
     await writeFile(folder('program.cts'), program);
     await compile(folder(), ['program.mts', 'program.cts']);
-  }, 122_000);
+  });
 
   it('returns the packed archive to a caller without a token', async () => {
     const response = await fetch(`${harness.baseUrl}${path}`);

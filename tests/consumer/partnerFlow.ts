@@ -32,7 +32,7 @@ export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage
       target = await open();
       const { body } = await send(target.baseUrl, 'POST /oauth/token', { json: session.login() });
       token = body.access_token;
-    }, 60_000);
+    });
     afterAll(() => target.close());
 
     // In the order of the flow, because steps use ids of earlier ones.

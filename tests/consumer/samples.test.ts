@@ -82,7 +82,7 @@ describe('the packed client without code of the server', () => {
     const examples = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, example]) => example);
     await writeFile(folder('example.ts'), examples.join('\n'));
     await compile(folder(), ['example.ts', ...files]);
-  }, 120_000);
+  });
 
   it('compiles the examples of its README, and runs them twice', async () => {
     const { clientId, clientSecret } = await newSandbox(harness);
@@ -93,9 +93,9 @@ describe('the packed client without code of the server', () => {
       expect(printed).toContain('encounter.created');
       expect(printed).toMatch(/^order.created\n\[$.*^\d{4,} bytes$/ms);
     }
-  }, 60_000);
+  });
 
   it('compiles and runs every code sample in TypeScript', async () => {
     expect(await statuses(process.execPath, 'run.js', ['verifyCertificate.js'])).toEqual(successes);
-  }, 60_000);
+  });
 });

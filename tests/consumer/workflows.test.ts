@@ -56,4 +56,4 @@ it('the Arazzo workflows that the service serves succeed on the service', async 
   const served = folder('arazzo.yaml');
   await writeFile(served, (await call(harness, 'GET /docs/arazzo.yaml')).text);
   expect(await statuses(served, [clientId, clientSecret])).toEqual(expected);
-}, 180_000);
+});

@@ -295,4 +295,4 @@ it('each failure with an example in the contract occurs with the members of that
   const titleOf = ({ title }: { readonly title: string }): string => title;
   await everyCase(failures, titleOf, (failure) => expectProvoked(failure, provocations));
   await audit.expectOneRowEach();
-}, 120_000);
+});

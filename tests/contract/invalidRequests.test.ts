@@ -163,4 +163,4 @@ it('every operation except issueToken answers 400 to a request that breaks one r
     4,
   );
   expect(await things()).toEqual(before);
-}, 120_000);
+});

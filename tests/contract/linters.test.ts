@@ -35,7 +35,7 @@ it('Redocly finds only the reviewed exceptions to recommended-strict', async () 
   const found = problems.map(({ ruleId, location }) => ({ ruleId, pointer: location[0]?.pointer ?? '' }));
   expect(found.filter(({ ruleId, pointer }) => !reviewed[ruleId]?.test(pointer))).toEqual([]);
   for (const rule of Object.keys(reviewed)) expect(found.map(({ ruleId }) => ruleId)).toContain(rule);
-}, 120_000);
+});
 
 (hasTools() ? it : it.skip)(
   'Spectral (oas) and @readme/openapi-parser find nothing',

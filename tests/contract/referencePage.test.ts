@@ -56,7 +56,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
   it('the reference page shows code, tables and diagrams in full, on a phone too', async () => {
     const sizes = [{ width: 1440 }, { width: 390 }, { width: 390, hash: anOperation }];
     for (const { hash, width } of sizes) expect(await (await open(hash, { width })).evaluate(wideParts)).toEqual([]);
-  }, 60_000);
+  });
 
   it('the reference page has no violation of WCAG A and AA in light or dark mode', async () => {
     for (const scheme of ['light', 'dark']) {
@@ -65,7 +65,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
         expect([scheme, hash, await faults(page)]).toEqual([scheme, hash, []]);
       }
     }
-  }, 120_000);
+  });
 
   it('the reference page shows all samples in the chosen language, and remembers it for the next visit', async () => {
     const page = await open(anOperation);
@@ -89,7 +89,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     await page.reload({ waitUntil: 'networkidle0' });
     await page.waitForFunction(`document.querySelector('${panel}').textContent.includes('createClient')`);
     expect(await languages()).toEqual(new Set(['TypeScript']));
-  }, 60_000);
+  });
 
   it('the reference page shows method and path under the title of an operation, but no regular expressions and no common response headers', async () => {
     const page = await open(anOperation);
@@ -119,7 +119,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     const page = await open(anOperation);
     await page.waitForFunction("document.body.innerText.includes('Known values: pending_review, in_review,')");
     expect(await page.evaluate('document.body.innerText')).not.toContain('extensible-enum');
-  }, 60_000);
+  });
 
   it('the reference page shows the changelog of the contract as a chapter', async () => {
     const page = await open();
@@ -143,7 +143,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(shown).toEqual(['chart_changed']);
     expect(await faults(page)).toEqual([]);
     await page.close();
-  }, 60_000);
+  });
 
   it('the reference page opens the operation that a link of another renderer names', async () => {
     const page = await load('#operation/createEncounter', 'light');
@@ -151,7 +151,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
       `document.getElementById('encounters/createencounter')?.getBoundingClientRect().top < 200`,
     );
     await page.close();
-  }, 60_000);
+  });
 
   it('the reference page does not move an operation on a phone after a link has opened it', async () => {
     for (const hash of ['#/orders/refundpayment', '#operation/createEncounter']) {
@@ -167,7 +167,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
       expect([hash, await page.evaluate('shifts')]).toEqual([hash, []]);
       await page.close();
     }
-  }, 60_000);
+  });
 
   it('the reference page opens at the problem code that a doc_url names', async () => {
     const { body } = await call(harness, 'GET /nowhere');
@@ -201,7 +201,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     }
     const hashes = urls.map(({ hash }) => decodeURIComponent(hash)).filter((hash) => !['', '#/'].includes(hash));
     expect(hashes.filter((hash) => !sections.has(hash.replace(/.*#\/?/, '')))).toEqual([]);
-  }, 120_000);
+  });
 
   it('the reference page opens in a new tab at the part that a link names, and its menu shows only the entry of that part as active', async () => {
     const part = `${anOperation}#encounters/createencounter/response&c=201/body`;
@@ -215,7 +215,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
       expect(await page.evaluate(`${active}.map((one) => one.closest('a').getAttribute('href'))`)).toEqual([item]);
       await page.close();
     }
-  }, 120_000);
+  });
 
   it('the reference page shows every operation and webhook, and sends no request to another host', async () => {
     const page = await open();
@@ -235,5 +235,5 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
       for (opened = tag; !(await shows(summary)); await page.click(link)) await delay(200);
     }
     expect(requested.filter((url) => !url.startsWith(`${harness.baseUrl}/`) && !/^(data|blob):/.test(url))).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -67,7 +67,7 @@ inBrowser('the search of the reference')('the search of the reference in a brows
     expect(await faults(page)).toEqual([]);
     await page.keyboard.press('Escape');
     expect(await results()).toEqual([]);
-  }, 120_000);
+  });
 
   it('the search of the reference page works by keyboard before the script of the page has loaded, and keeps its text afterwards', async () => {
     await page.setRequestInterception(true);
@@ -95,5 +95,5 @@ inBrowser('the search of the reference')('the search of the reference in a brows
     await page.waitForSelector('[id="encounters/createencounter"]');
     expect(await results()).toEqual([]);
     expect(complaints).toEqual([]);
-  }, 60_000);
+  });
 });

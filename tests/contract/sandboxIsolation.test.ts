@@ -30,4 +30,4 @@ it('a request changes no sandbox but its own, although the fixtures of all have 
     expect(isUnchanged).toBe(!hasEffect(operation));
     expect(await thingsOf(harness, other.tenantId)).toEqual(before);
   });
-}, 60_000);
+});

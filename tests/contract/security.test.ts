@@ -104,7 +104,7 @@ describe('every operation that needs a token', () => {
       },
       4,
     );
-  }, 120_000);
+  });
 
   it('answers 403 to a token without its permission before it validates the request', () =>
     everyOperation(async (operation) => {

@@ -77,7 +77,7 @@ it('Sandbox-Behavior returns every documented problem of every operation that ne
   expect(await thingsOf(harness, cast.tenantId)).toEqual(before);
   expect(await countOf()).toBe(requests);
   expect(harness.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
-}, 120_000);
+});
 
 it('Sandbox-Behavior gets 400 with the error sandbox_only in a live tenant, without effects', async () => {
   const before = await thingsOf(harness, live.tenantId);

@@ -51,7 +51,7 @@ async function runTests(copy: string, tests: readonly string[], ...options: read
   // Write a failure first: a run that does not start writes no report. With --bail there would be none either.
   writeFileSync(result, '{ "success": false, "testResults": [] }');
   const files = [`--outputFile=${result}`, `--cacheDirectory=${join(copy, '.jest')}`];
-  const jest = ['--json', ...files, '--testTimeout=120000', '--forceExit', ...options, ...new Set(tests)];
+  const jest = ['--json', ...files, '--forceExit', ...options, ...new Set(tests)];
   // Use a separate process group, so that the tests' own processes end with this one, too.
   const child = spawn('npm', ['test', '--silent', '--', ...jest], { cwd: copy, stdio: 'ignore', detached: true });
   const stop = () => child.pid !== undefined && process.kill(-child.pid);

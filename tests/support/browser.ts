@@ -29,7 +29,7 @@ export function openBrowser() {
   const complaints: string[] = [];
   beforeAll(async () => {
     browser = await startBrowser();
-  }, 60_000);
+  });
   beforeEach(() => void complaints.splice(0));
   afterAll(() => browser.close());
   const openPage = async (): Promise<Page> => {

@@ -110,7 +110,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     ];
     restored = await serviceOn('ces_restored', 'restored');
     partner = { ...partner, token: await newToken(restored, partner) };
-  }, 60_000);
+  });
   afterAll(async () => {
     await killServers();
     for (const part of [source, restored, files] as ({ close(): Promise<void> } | undefined)[]) await part?.close();

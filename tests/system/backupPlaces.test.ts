@@ -62,7 +62,7 @@ it.each([
       expect((await call(harness, target, { token: partner.token, json })).status).toBe(200);
     }
     await Promise.all([harness.close(), files.close()]);
-  }, 60_000);
+  });
   afterAll(() => cluster.remove());
 
   const create = () => runJson(environment, 'backup', 'create', '--to', backup);

@@ -33,7 +33,7 @@ suite('with a synchronous standby,', () => {
     url = proxy.url;
     await migrateDatabase({ ownerUrl: url, url });
     db = openDatabase(url);
-  }, 60_000);
+  });
   afterAll(async () => {
     await killServers();
     await proxy.close();
@@ -57,7 +57,7 @@ suite('with a synchronous standby,', () => {
     await postgres.synchronous();
     await expect(insert()).rejects.toMatchObject({ code: '42P07' });
     await impatient.close();
-  }, 30_000);
+  });
 
   it('doctor warns if a failover would lose acknowledged changes, and fails if no standby confirms them', async () => {
     const place = { db, url, config: readConfig({ DATABASE_URL: url }), servers: 1 };
@@ -86,7 +86,7 @@ suite('with a synchronous standby,', () => {
     );
     const ended = `SELECT FROM job_run WHERE name = 'purge-events' AND ended_at IS NOT NULL`;
     while ((await rowsOf(postgres.primary().url, ended)).length === 0);
-  }, 60_000);
+  });
 
   (hasHaproxy() ? it : it.skip)(
     'the haproxy configuration of the handbook leads to the primary, also after a promotion',

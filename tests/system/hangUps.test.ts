@@ -129,4 +129,4 @@ it('the server survives callers that hang up at several points of requests, and 
   await hangUpAt(baseUrl, requests, SOME);
   await hangUpAt(metricsUrl, [{ target: '/metrics' }, { target: '/' }], 2);
   await expectUnharmed(before);
-}, 120_000);
+});

@@ -81,5 +81,5 @@ import { newCredentials } from './servers.js';
     await db.close();
     await killServers();
     await pooler.close();
-  }, 60_000);
+  });
 });

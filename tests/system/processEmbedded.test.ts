@@ -14,9 +14,6 @@ import { killServers, startServer, type ServerProcess } from '../support/serverP
 import { demoToken, expectCleanExit } from './servers.js';
 
 const run = promisify(execFile);
-/** Milliseconds for tests that restart the process on a busy machine. */
-const patience = 90_000;
-
 interface Credentials {
   readonly baseUrl: string;
   readonly tenants: readonly { readonly name: string; readonly clientId: string; readonly clientSecret: string }[];
@@ -144,43 +141,35 @@ it('the logs of the service and of PostgreSQL contain no data of a created or re
   expect(logs).not.toContain(token);
 });
 
-it(
-  'SIGTERM also stops the embedded PostgreSQL, commands open it with and without a server, and the next start keeps data and credentials',
-  async () => {
-    const command = (...args: string[]) => runProcess({ DATA_DIR: dataDir }, ...args);
-    const before = await readCredentials();
-    const { body } = await createPatient(await tokenOf(0), { email: 'kept@example.com' });
-    expect(await postgresRuns()).toBe(true);
-    await expectCleanExit(server);
-    expect(await postgresRuns()).toBe(false);
+it('SIGTERM also stops the embedded PostgreSQL, commands open it with and without a server, and the next start keeps data and credentials', async () => {
+  const command = (...args: string[]) => runProcess({ DATA_DIR: dataDir }, ...args);
+  const before = await readCredentials();
+  const { body } = await createPatient(await tokenOf(0), { email: 'kept@example.com' });
+  expect(await postgresRuns()).toBe(true);
+  await expectCleanExit(server);
+  expect(await postgresRuns()).toBe(false);
 
-    const tenant = await command('tenant', 'create', 'Lakeside', '--json');
-    expect(tenant).toEqual({ code: 0, stdout: expect.stringContaining('"lakeside"'), stderr: '' });
-    // The purge needs the connection of the database's owner, which the service does not have.
-    expect(await command('audit', 'purge')).toEqual({ code: 0, stdout: '0 rows were removed.\n', stderr: '' });
-    expect(await postgresRuns()).toBe(false);
+  const tenant = await command('tenant', 'create', 'Lakeside', '--json');
+  expect(tenant).toEqual({ code: 0, stdout: expect.stringContaining('"lakeside"'), stderr: '' });
+  // The purge needs the connection of the database's owner, which the service does not have.
+  expect(await command('audit', 'purge')).toEqual({ code: 0, stdout: '0 rows were removed.\n', stderr: '' });
+  expect(await postgresRuns()).toBe(false);
 
-    await restart();
-    expect(await readCredentials()).toEqual({ ...before, baseUrl });
-    expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
-    expect((await call({ baseUrl }, `GET /clients/${body.user_id}`, { token: await tokenOf(0) })).status).toBe(200);
-    const created = await command('client', 'create', '--tenant', 'Lakeside', '--preset', 'provider', '--json');
-    expect(created).toEqual({ code: 0, stdout: expect.any(String), stderr: '' });
-    expect(await newToken({ baseUrl }, JSON.parse(created.stdout))).toEqual(expect.any(String));
-  },
-  patience,
-);
+  await restart();
+  expect(await readCredentials()).toEqual({ ...before, baseUrl });
+  expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
+  expect((await call({ baseUrl }, `GET /clients/${body.user_id}`, { token: await tokenOf(0) })).status).toBe(200);
+  const created = await command('client', 'create', '--tenant', 'Lakeside', '--preset', 'provider', '--json');
+  expect(created).toEqual({ code: 0, stdout: expect.any(String), stderr: '' });
+  expect(await newToken({ baseUrl }, JSON.parse(created.stdout))).toEqual(expect.any(String));
+});
 
-it(
-  'a server whose PostgreSQL dies logs why and exits with 1, and the next start has all committed rows',
-  async () => {
-    const { body } = await createPatient(await tokenOf(0), { email: 'durable@example.com' });
-    process.kill(await postmaster(), 'SIGKILL');
-    expect(await server.ended).toEqual({ code: 1, signal: null });
-    const fatal = server.logged().filter(({ level }) => Number(level) >= 60);
-    expect(fatal).toMatchObject([{ causes: [{ message: expect.stringContaining('embedded PostgreSQL stopped') }] }]);
-    await restart();
-    expect((await call({ baseUrl }, `GET /clients/${body.user_id}`, { token: await tokenOf(0) })).status).toBe(200);
-  },
-  patience,
-);
+it('a server whose PostgreSQL dies logs why and exits with 1, and the next start has all committed rows', async () => {
+  const { body } = await createPatient(await tokenOf(0), { email: 'durable@example.com' });
+  process.kill(await postmaster(), 'SIGKILL');
+  expect(await server.ended).toEqual({ code: 1, signal: null });
+  const fatal = server.logged().filter(({ level }) => Number(level) >= 60);
+  expect(fatal).toMatchObject([{ causes: [{ message: expect.stringContaining('embedded PostgreSQL stopped') }] }]);
+  await restart();
+  expect((await call({ baseUrl }, `GET /clients/${body.user_id}`, { token: await tokenOf(0) })).status).toBe(200);
+});

@@ -11,9 +11,6 @@ import { openTerminal } from '../support/terminal.js';
 
 // Runs the blocks that people paste first, against a server like that of `make start` and against the mock.
 
-/** Milliseconds to start processes on a busy machine. */
-const patience = 180_000;
-
 const shells = { zsh: ['zsh', '-f'], bash: ['bash', '--norc', '--noprofile'] } as const;
 const hasShells = isThere(
   ['zsh', 'tmux', 'jq', 'uuidgen'].every((program) => spawnSync(program, ['-V']).error === undefined),
@@ -101,60 +98,48 @@ async function pasted(command: readonly string[], blocks: readonly string[]): Pr
 describe('pasted into zsh,', () => {
   const test = hasShells ? it : it.skip;
 
-  test(
-    'README and guide lead from a token to a paid order and, a year later, an expired approval',
-    async () => {
-      const start = await quickStart();
-      const visit = await part('openapi/info.md', '## A scheduled visit', '## Errors and delays on demand');
-      const shown = await pasted(shells.zsh, [...blocksOf(start), ...blocksOf(visit)]);
-      expectInOrder(shown, blocksOf(start, 'json'));
-      expect(shown).toContain('"order_status": "paid"');
-      for (const type of ['encounter.completed', 'order.created', 'order.paid']) {
-        expect(shown).toMatch(new RegExp(`\\["${type}",\\{[^}]*"ORD-10100\\d"`));
-      }
-      expect(shown).toMatch(/172800\s+completed\s[^]*"order_no": "ORD-10100\d",\s+"order_status": "paid"/);
-      // A command that selects from a problem prints null.
-      expect(shown).not.toMatch(/^null$/m);
-      expect(shown).toMatch(/31881600\s+expired\s/);
-      expect(shown).toMatch(/^204$/m);
-      expect(problemsIn(shown)).toEqual([]);
-    },
-    patience,
-  );
+  test('README and guide lead from a token to a paid order and, a year later, an expired approval', async () => {
+    const start = await quickStart();
+    const visit = await part('openapi/info.md', '## A scheduled visit', '## Errors and delays on demand');
+    const shown = await pasted(shells.zsh, [...blocksOf(start), ...blocksOf(visit)]);
+    expectInOrder(shown, blocksOf(start, 'json'));
+    expect(shown).toContain('"order_status": "paid"');
+    for (const type of ['encounter.completed', 'order.created', 'order.paid']) {
+      expect(shown).toMatch(new RegExp(`\\["${type}",\\{[^}]*"ORD-10100\\d"`));
+    }
+    expect(shown).toMatch(/172800\s+completed\s[^]*"order_no": "ORD-10100\d",\s+"order_status": "paid"/);
+    // A command that selects from a problem prints null.
+    expect(shown).not.toMatch(/^null$/m);
+    expect(shown).toMatch(/31881600\s+expired\s/);
+    expect(shown).toMatch(/^204$/m);
+    expect(problemsIn(shown)).toEqual([]);
+  });
 
-  test(
-    "a provider's day reviews a chart that changed, asks for information and revokes the approval",
-    async () => {
-      const shown = await pasted(shells.zsh, await day("## A provider's day", '## Licenses'));
-      expect(shown).toMatch(/"code":"chart_changed","changed":\["medicalHistory"\]\}/);
-      expect(shown).toMatch(
-        /Pregnant\.\s+"completed"\s+.*"approved","treatmentIds":\["\S+","(\S+)"\],"declinedTreatmentIds":\["\1"\]/,
-      );
-      expect(shown).toMatch(/in_review\s+awaiting_information\s+pending_review\s/);
-      expect(shown).toContain('{"status":"revoked","revocationReason":"Contraindicated during pregnancy."}');
-      expect(problemsIn(shown)).toEqual([]);
-    },
-    patience,
-  );
+  test("a provider's day reviews a chart that changed, asks for information and revokes the approval", async () => {
+    const shown = await pasted(shells.zsh, await day("## A provider's day", '## Licenses'));
+    expect(shown).toMatch(/"code":"chart_changed","changed":\["medicalHistory"\]\}/);
+    expect(shown).toMatch(
+      /Pregnant\.\s+"completed"\s+.*"approved","treatmentIds":\["\S+","(\S+)"\],"declinedTreatmentIds":\["\1"\]/,
+    );
+    expect(shown).toMatch(/in_review\s+awaiting_information\s+pending_review\s/);
+    expect(shown).toContain('{"status":"revoked","revocationReason":"Contraindicated during pregnancy."}');
+    expect(problemsIn(shown)).toEqual([]);
+  });
 
-  test(
-    "a pharmacy's day ships a prescription, cancels a held line and waits for an address",
-    async () => {
-      const shown = await pasted(shells.zsh, await day("## A pharmacy's day", '## Fulfilment'));
-      expect(shown).toMatch(/ORD-100052\s+ORD-100051\s/);
-      for (const status of ['accepted', 'exception', 'shipped', 'delivered']) {
-        expect(shown).toContain(`[{"sku":"SEMA-25","status":"${status}"}]`);
-      }
-      expect(shown).toMatch(/"approval_ended"\s+.*"pending"\},.*"cancelled"\}\]/);
-      expect(shown).toMatch(/"code":"ship_to_required".*"#\/shipTo\/city"/);
-      expect(shown).toMatch(
-        /Austin\s+.*"BTX-100","status":"accepted"\},.*"cancelled"\}\]\s+.*"BTX-100","status":"shipped"\},.*"cancelled"\}\]/,
-      );
-      expect(shown).toMatch(/\["order\.held",\{"reason":"revoked","order_no":"ORD-100052"/);
-      expect(problemsIn(shown)).toEqual([]);
-    },
-    patience,
-  );
+  test("a pharmacy's day ships a prescription, cancels a held line and waits for an address", async () => {
+    const shown = await pasted(shells.zsh, await day("## A pharmacy's day", '## Fulfilment'));
+    expect(shown).toMatch(/ORD-100052\s+ORD-100051\s/);
+    for (const status of ['accepted', 'exception', 'shipped', 'delivered']) {
+      expect(shown).toContain(`[{"sku":"SEMA-25","status":"${status}"}]`);
+    }
+    expect(shown).toMatch(/"approval_ended"\s+.*"pending"\},.*"cancelled"\}\]/);
+    expect(shown).toMatch(/"code":"ship_to_required".*"#\/shipTo\/city"/);
+    expect(shown).toMatch(
+      /Austin\s+.*"BTX-100","status":"accepted"\},.*"cancelled"\}\]\s+.*"BTX-100","status":"shipped"\},.*"cancelled"\}\]/,
+    );
+    expect(shown).toMatch(/\["order\.held",\{"reason":"revoked","order_no":"ORD-100052"/);
+    expect(problemsIn(shown)).toEqual([]);
+  });
 });
 
 it('README and guide have the same quick start', async () => {
@@ -178,7 +163,7 @@ describe('on the mock,', () => {
 
   beforeAll(async () => {
     mock = await startMock();
-  }, patience);
+  });
   afterAll(() => mock.stop());
 
   const run = (blocks: readonly string[]): string => {
@@ -186,45 +171,33 @@ describe('on the mock,', () => {
     return execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder(), encoding: 'utf8' });
   };
 
-  it(
-    'the quick start prints the JSON that it shows',
-    async () => {
-      const start = await quickStart();
-      expect(run(blocksOf(start))).toBe(blocksOf(start, 'json').join(''));
-    },
-    patience,
-  );
+  it('the quick start prints the JSON that it shows', async () => {
+    const start = await quickStart();
+    expect(run(blocksOf(start))).toBe(blocksOf(start, 'json').join(''));
+  });
 
-  it(
-    'every block of the guide succeeds, without the lines that wait for a delivery, which the mock does not send',
-    async () => {
-      const guide = await readFile(new URL('openapi/info.md', packageRoot), 'utf8');
-      const [settings = '', ...blocks] = blocksOf(guide);
-      const answered = blocks.map((block) => block.replaceAll(/^wait_until '.*$/gm, ''));
-      expect(problemsIn(run([settings, credentials, ...answered]))).toEqual([]);
-    },
-    patience,
-  );
+  it('every block of the guide succeeds, without the lines that wait for a delivery, which the mock does not send', async () => {
+    const guide = await readFile(new URL('openapi/info.md', packageRoot), 'utf8');
+    const [settings = '', ...blocks] = blocksOf(guide);
+    const answered = blocks.map((block) => block.replaceAll(/^wait_until '.*$/gm, ''));
+    expect(problemsIn(run([settings, credentials, ...answered]))).toEqual([]);
+  });
 });
 
-it(
-  "the guide's sandbox commands succeed after the quick start's token",
-  async () => {
-    const [setting = '', token = ''] = blocksOf(await quickStart());
-    const sandbox = blocksOf(await part('openapi/info.md', '# The sandbox', '## A scheduled visit'));
-    const behavior = blocksOf(await part('openapi/info.md', '## Errors and delays on demand', '# For providers'));
-    const webhooks = blocksOf(await part('openapi/info.md', '# Webhooks', '## A receiver'));
-    const outage = blocksOf(await part('openapi/info.md', '## Rehearse an outage', '## The secret'));
-    const script = [setting, token, ...sandbox, ...webhooks, ...outage, ...outage, ...behavior].join('\n');
-    const shown = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder(), encoding: 'utf8' });
-    expect(shown).toContain('"encounter_id":100124');
-    expect(shown).toMatch(/"secret":"whsec_/);
-    expect(shown).toContain('"type":"order.paid"');
-    // Retried after an hour of failures, and in the feed once; then the same again.
-    const rehearsed = /^\["([-\da-f]{36})","delivered",503,503,(503,)*204\]\n\["\1","webhook.ping"\]$/gm;
-    expect(shown.match(rehearsed)).toHaveLength(2);
-    // The commands request these problems by header.
-    expect(problemsIn(shown)).toEqual(['rate_limited', 'dependency_unavailable']);
-  },
-  patience,
-);
+it("the guide's sandbox commands succeed after the quick start's token", async () => {
+  const [setting = '', token = ''] = blocksOf(await quickStart());
+  const sandbox = blocksOf(await part('openapi/info.md', '# The sandbox', '## A scheduled visit'));
+  const behavior = blocksOf(await part('openapi/info.md', '## Errors and delays on demand', '# For providers'));
+  const webhooks = blocksOf(await part('openapi/info.md', '# Webhooks', '## A receiver'));
+  const outage = blocksOf(await part('openapi/info.md', '## Rehearse an outage', '## The secret'));
+  const script = [setting, token, ...sandbox, ...webhooks, ...outage, ...outage, ...behavior].join('\n');
+  const shown = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder(), encoding: 'utf8' });
+  expect(shown).toContain('"encounter_id":100124');
+  expect(shown).toMatch(/"secret":"whsec_/);
+  expect(shown).toContain('"type":"order.paid"');
+  // Retried after an hour of failures, and in the feed once; then the same again.
+  const rehearsed = /^\["([-\da-f]{36})","delivered",503,503,(503,)*204\]\n\["\1","webhook.ping"\]$/gm;
+  expect(shown.match(rehearsed)).toHaveLength(2);
+  // The commands request these problems by header.
+  expect(problemsIn(shown)).toEqual(['rate_limited', 'dependency_unavailable']);
+});

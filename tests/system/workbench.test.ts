@@ -74,7 +74,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await shows('#encounter .badge.revoked', 'revoked');
     expect(await violations(page)).toEqual([]);
     expect(complaints).toEqual([]);
-  }, 120_000);
+  });
 
   it('the workbench signs in by the link of a local server, keeps the sandbox for Run in this tab until the user signs out, and offers only what status and permissions allow', async () => {
     const { tenantId } = await newSandbox(harness);
@@ -101,7 +101,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await click('Sign out');
     await page.waitForSelector('#sign-in:not([hidden])');
     expect(await page.evaluate(stored)).not.toMatch(/cess?_/);
-  }, 60_000);
+  });
 
   it('the workbench counts failed requests of the sandbox by operation and code, opens one with its bodies, moves the sandbox clock and resets the sandbox', async () => {
     const sandbox = await newSandbox(harness);
@@ -126,7 +126,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     page.on('dialog', (dialog) => void dialog.accept());
     await click('Reset the sandbox');
     await shows('#notice', 'The sandbox was reset.');
-  }, 90_000);
+  });
 
   it('the workbench names a missing permission in the panel that needs it, and shows the events', async () => {
     const { tenantId } = await newSandbox(harness);
@@ -135,7 +135,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await shows('#encounters', 'lacks read:encounter');
     await shows('#events', 'order.created');
     expect(await violations(page)).toEqual([]);
-  }, 60_000);
+  });
 
   it('the workbench has no violation of WCAG A and AA while its parts load', async () => {
     await page.setRequestInterception(true);
@@ -151,7 +151,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     expect(await page.$$eval('.loading', (all) => all.filter((one) => one.checkVisibility()).length)).toBe(4);
     expect(await violations(page)).toEqual([]);
     await Promise.all(held.map((request) => request.abort()));
-  }, 60_000);
+  });
 
   it('the workbench refuses the credentials of a live tenant, and stores no secret', async () => {
     const live = await newPartner(harness);
@@ -160,7 +160,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     expect(await faults(page)).toEqual([]);
     expect(await page.$eval('main', (main) => main.hidden)).toBe(true);
     expect(await page.evaluate(stored)).not.toMatch(/cess?_/);
-  }, 60_000);
+  });
 
   it('the workbench fits a phone in light and dark mode', async () => {
     await signIn(await newSandbox(harness));
@@ -172,5 +172,5 @@ inBrowser('the workbench')('the workbench in a browser', () => {
       expect(await page.$$eval('section', (all) => all.filter((one) => one.checkVisibility()).length)).toBe(1);
       expect(await violations(page)).toEqual([]);
     }
-  }, 60_000);
+  });
 });

@@ -13,7 +13,9 @@ export async function listen(server: Server, port: number, host: string): Promis
 export function listenAt(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
   return listen(server, port, host).catch((cause: unknown) => {
     const advice =
-      errorCode(cause) === 'EADDRINUSE' ? '. Stop the other server, or choose another PORT.' : '. Correct them.';
+      errorCode(cause) === 'EADDRINUSE'
+        ? '. Stop the program that listens there, or choose another PORT.'
+        : '. Correct them.';
     throw new Error(`Cannot listen on HOST and PORT: ${String(cause)}${advice}`, { cause });
   });
 }

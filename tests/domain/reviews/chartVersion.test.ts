@@ -129,7 +129,7 @@ it('submitReview answers chart_changed with the changed parts, stores nothing an
       expect(stored).toMatchObject({ status: 'in_review', reviewerRef: reviewer });
     },
   );
-}, 60_000);
+});
 
 it('submitReview accepts the chartVersion of an unchanged chart, even if contact data of the patient changed', async () => {
   encounter = await claim(
