@@ -158,7 +158,8 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
       'Check the network and the disk of the standby (pg_stat_replication).',
     );
   },
-  durability({ commit, standbyNames, standbys }) {
+  durability({ isStandby, commit, standbyNames, standbys }) {
+    if (isStandby) return ok('A standby confirms no change.');
     if (standbys === 0 && standbyNames === '') return ok('This PostgreSQL has no standby.');
     const waits = standbyNames !== '' && !['off', 'local'].includes(commit);
     if (waits && standbys > 0) return ok('A change is acknowledged when a standby has it.');
