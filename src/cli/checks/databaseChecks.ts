@@ -154,8 +154,8 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     }
     if (server.lagSeconds <= MAX_LAG_SECONDS) return ok('The database accepts changes.');
     return warning(
-      `A standby is ${Math.round(server.lagSeconds)} s behind.`,
-      'Check the network and the disk of the standby (pg_stat_replication).',
+      `A standby or another reader of the WAL is ${Math.round(server.lagSeconds)} s behind.`,
+      'Check its network and its disk: pg_stat_replication names it.',
     );
   },
   durability({ isStandby, commit, standbyNames, standbys }) {
@@ -168,8 +168,8 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
       return failure('No standby is connected, so PostgreSQL confirms no change: callers get 503.', advice);
     }
     const found = `synchronous_standby_names = '${standbyNames}', synchronous_commit = ${commit}`;
-    const advice = `Name the standbys in synchronous_standby_names, with synchronous_commit = on, and reload (${HANDBOOK}#standbys).`;
-    return warning(`A failover may lose acknowledged changes: ${found}.`, advice);
+    const advice = `Name the standbys in synchronous_standby_names, with synchronous_commit = on, and reload (${HANDBOOK}#standbys). If pg_stat_replication shows only base backups or subscribers, ignore this.`;
+    return warning(`A failover to a standby may lose acknowledged changes: ${found}.`, advice);
   },
   'database log'({ parameterLength, verbosity }) {
     if (parameterLength === '0' && verbosity === 'terse') return ok('PostgreSQL logs no values of statements.');

@@ -39,7 +39,10 @@ export const NO_TENANT = '-';
 export function unitOfWorkStatement({ events, audited, changes }: UnitOfWork): Prisma.Sql | null {
   for (const { type } of events) metrics?.events.inc({ type });
   const tenants = new Set([...events, ...audited].map(chainOf));
-  if (tenants.size > 1) throw new Error('a transaction writes for several tenants: use a transaction for each');
+  if (tenants.size > 1)
+    throw new Error(
+      'a transaction has events or audit rows of several tenants, or of one and of none: use a transaction for each',
+    );
   const [tenantId = ''] = tenants;
   const counters = [
     ...(events.length > 0 ? [counting('event_counter', tenantId, events.length)] : []),
