@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { UnknownOutcome } from '../../src/adapters/database/databaseErrors.js';
 import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { checkContents, readServer } from '../../src/cli/checks/databaseChecks.js';
@@ -69,6 +70,15 @@ suite('with a synchronous standby,', () => {
     expect(await durability({ ...server, standbyNames: '' })).toMatchObject([{ level: 'warning' }]);
     expect(await durability({ ...server, standbys: 0 })).toMatchObject([{ level: 'failure' }]);
     expect(await durability({ ...server, standbys: 0, isStandby: true })).toMatchObject([{ level: 'ok' }]);
+  });
+
+  it('doctor counts no reader of the WAL that no commit waits for as a standby', async () => {
+    const reader = new Client({ connectionString: `${url}?replication=true` });
+    await reader.connect();
+    const readers = await rowsOf(url, `SELECT sync_state FROM pg_stat_replication ORDER BY sync_state`);
+    expect(readers).toEqual([{ sync_state: 'async' }, { sync_state: 'sync' }]);
+    expect(await readServer(db)).toMatchObject({ standbys: 1 });
+    await reader.end();
   });
 
   it('a server uses the promoted standby after the primary was killed, also for its jobs', async () => {

@@ -74,7 +74,8 @@ export async function readServer({ everyTenant }: Database) {
       pg_is_in_recovery() AS "isStandby",
       coalesce(extract(epoch FROM (SELECT max(replay_lag) FROM pg_stat_replication)), 0)::float AS "lagSeconds",
       current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS "standbyNames",
-      (SELECT count(*) FROM pg_stat_replication)::int AS standbys,
+      (SELECT count(*) FROM pg_stat_replication WHERE coalesce(sync_state <> 'async', true)
+        OR current_setting('synchronous_standby_names') = '')::int AS standbys,
       current_setting('log_parameter_max_length') AS "parameterLength",
       current_setting('log_error_verbosity') AS verbosity,
       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
