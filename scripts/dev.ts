@@ -33,6 +33,9 @@ async function serve(): Promise<void> {
 }
 
 await serve().catch((error: unknown) => {
-  process.stderr.write(`"make dev" failed. ${messageOf(error)}\n`);
+  const text = messageOf(error);
+  // Messages of the system have no period, and no advice.
+  const told = text.endsWith('.') ? text : `${text}. Correct that, then run "make dev" again.`;
+  process.stderr.write(`"make dev" failed. ${told}\n`);
   process.exitCode = 1;
 });

@@ -99,7 +99,7 @@ export async function importTenant(
   // The jobs of each database would delete documents that only the other one names.
   if (objectStore === storeName)
     throw new Error(
-      "The tenant's documents were exported from this object store, which two databases cannot share. Give this database and its servers an S3_BUCKET or, in the file store, a DATA_DIR of their own, with copies of their documents, then import again.",
+      'The tenant was exported from this object store, which two databases cannot share. Set the variables of the installation that imports it; if they are right, give its database and servers an S3_BUCKET or, in the file store, a DATA_DIR of their own, with copies of their documents. Then import again.',
     );
   await withClient({ connectionString: url }, async (client) => {
     assertSameSchema(await describeMigrations(client), migrations);
