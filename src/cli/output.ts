@@ -2,6 +2,7 @@ import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { SingleBar } from 'cli-progress';
 import { validate as isUuid } from 'uuid';
 import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
+import { instantOf } from '../domain/transactions/instant.js';
 import { messageOf } from '../failures.js';
 import type { CliIo } from './cliIo.js';
 
@@ -84,11 +85,13 @@ export const wholeNumber =
     throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
   };
 
-/** Parses a date, or a date and time. */
+/** Parses a date (its start in UTC), or a date and time. */
 export function moment(text: string): Date {
-  const time = new Date(text);
-  if (/^\d{4}-\d\d-\d\d([T ].*(Z|[+-]\d\d(:?\d\d)?))?$/.test(text) && !Number.isNaN(time.getTime())) return time;
-  throw new InvalidArgumentError('Give a date or a time with its zone, such as 2026-11-01 or 2026-11-01T06:00:00Z.');
+  try {
+    return instantOf(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00Z` : text);
+  } catch {
+    throw new InvalidArgumentError('Give a date or a time with its zone, such as 2026-11-01 or 2026-11-01T06:00:00Z.');
+  }
 }
 
 /** Parses a reason for the audit: a code, so that it is unlikely to describe a person. */

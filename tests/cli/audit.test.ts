@@ -93,6 +93,9 @@ it('audit export prints the rows of a tenant as JSON, or as AuditEvents of FHIR 
       },
     ],
   });
-  const misused = await run('audit', 'export', '--since', 'yesterday', '--until', '2100-01-01');
-  expect(misused.code).toBe(2);
+});
+
+it.each(['yesterday', '2026-02-30', '2026-11-01T06:00:00'])('audit export refuses %s as a time', async (time) => {
+  const misused = await run('audit', 'export', '--since', time, '--until', '2100-01-01');
+  expect([misused.code, misused.stderr]).toEqual([2, expect.stringContaining('Give a date or a time with its zone')]);
 });
