@@ -39,7 +39,9 @@ await program.parseAsync().catch(refuse('start'));
 function refuse(what: string): (error: unknown) => never {
   return (error) => {
     const [cause, remedy] = POOLER_REMEDY;
-    const isOwn = error instanceof Error && error.constructor === Error && errorCode(error) === undefined;
+    const isPlain = error instanceof Error && error.constructor === Error && errorCode(error) === undefined;
+    // Own texts, which have advice, end with a period; a driver's plain errors do not.
+    const isOwn = isPlain && messageOf(error).endsWith('.');
     const advised = isOwn ? messageOf(error) : `${causeOf(error)}. Correct that, or see "scripts/ces doctor".`;
     const text = cause.test(messageOf(error)) ? remedy : advised;
     process.stderr.write(`The service did not ${what}. ${text}\n`);

@@ -67,7 +67,7 @@ async function checkDatabase(terminal: CliIo, config: Config, servers: number): 
     const remedy =
       config.databaseUrl === null
         ? 'Correct what the message or postgres.log in DATA_DIR says. If the service uses another database, set DATABASE_URL.'
-        : `Start PostgreSQL, free its connections, or correct the variable or file in the message, or host, role, password, database and sslmode of ${variable}.`;
+        : `Start PostgreSQL, free its connections, or correct the variable or file in the message, or host, role (with CONNECT), password, database and sslmode of ${variable}.`;
     const message = `The checks of the database were skipped: ${cause}.`;
     return [{ check: 'database', ...failure(message, remedyFor(cause, remedy)) }];
   }

@@ -38,7 +38,7 @@ it('backup complete lists the erasures that fail with their reasons and commands
   const entry = { tenantId, patientId, erasedAt: '2026-11-28T00:00:00.000Z' };
   await writeFile(folder('failing'), `${JSON.stringify(entry)}\n`);
   const { code, stdout, stderr } = await run(...completion, '--erasures', folder('failing'));
-  expect([code, stdout]).toEqual([1, 'The restore lacks only erasures. Patients erased: 0.\n']);
+  expect([code, stdout]).toEqual([1, 'Erasures must be repeated. Patients erased: 0.\n']);
   const [, why, command = ''] = stderr.split('\n');
   expect(why).toBe(`${gfeNo} is open. Finish or cancel it first. The patient was not erased.`);
   await cancelled(harness, partner, { encounter_id: id });

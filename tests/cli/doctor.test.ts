@@ -104,7 +104,7 @@ const warnings: Broken[] = [
   [
     'a server that is down',
     'base URL',
-    /does not answer: .*ECONNREFUSED/,
+    /gave no HTTP response: .*ECONNREFUSED/,
     /Start the server/,
     { BASE_URL: `http://127.0.0.1:${unused}` },
   ],

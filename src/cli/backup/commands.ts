@@ -117,7 +117,7 @@ async function recordVerification(terminal: CliIo): Promise<void> {
   if (readConfig(terminal.environment).databaseUrl === null) return;
   await withAnySchema(terminal, ({ url }) => recordedOn(terminal, url, async () => undefined)).catch((error: unknown) =>
     terminal.err(
-      `This verification could not be audited: ${causeOf(error)}. Correct that (see "${PROGRAM} doctor"), then verify again.\n`,
+      `The audit of this verification failed: ${causeOf(error)}. Correct that (see "${PROGRAM} doctor"), then verify again.\n`,
     ),
   );
 }
@@ -138,7 +138,7 @@ function addCompletion(backup: Command, terminal: CliIo): void {
       });
       const failed = await eraseAgain(terminal, present);
       const erased = present.length - failed.length;
-      const state = failed.length > 0 ? 'The restore lacks only erasures' : 'The restore is complete';
+      const state = failed.length > 0 ? 'Erasures must be repeated' : 'The restore is complete';
       print(terminal, json, { erased }, `${state}. Patients erased: ${erased}.`);
       assertErased(failed);
     });
@@ -179,7 +179,7 @@ function assertErased(failed: Awaited<ReturnType<typeof eraseAgain>>): void {
     `  $ ${PROGRAM} patient erase ${patientId} --tenant ${tenantId} --yes --before-retention --reason ${AGAIN}`,
   ]);
   const advice = 'Correct each reason, if need be once servers run, then run the command below it.';
-  throw new Error([`These patients must still be erased. ${advice}`, ...lines].join('\n'));
+  throw new Error([`These erasures must be repeated. ${advice}`, ...lines].join('\n'));
 }
 
 const summary = ({ takenAt, version, postgres, rows, objects, missing }: Manifest) => ({

@@ -161,10 +161,12 @@ export async function verifyFiles(store: BackupStore, manifest: Manifest): Promi
     if (!present.has(file)) wrong.push(`${file} is missing.`);
     else if ((await digestOf(store.read(file))) !== sha256) wrong.push(`${file} is damaged.`);
   });
-  if (wrong.length > 0)
-    throw new Error(
-      `${store.folder} cannot be used: ${wrong.join(' ')} Use another copy of the folder, make the backup or export again, or choose another kept backup (--at).`,
-    );
+  if (wrong.length === 0) return;
+  const again =
+    manifest.tenant === undefined
+      ? 'make the backup again, or choose another kept one (--at)'
+      : 'export the tenant again';
+  throw new Error(`In ${store.folder}: ${wrong.join(' ')} Use another copy of the folder, or ${again}.`);
 }
 
 /** @throws Error naming the objects that a backup or an export lacks */

@@ -47,7 +47,7 @@ const REMEDIES: readonly (readonly [cause: RegExp, remedy: string])[] = [
   // The disk's check has its own remedy: it opens no file.
   [
     /EACCES: permission denied, (open|stat)/,
-    'Run doctor as the user of the service. If the message stays, let this user use the file and its folder (chown).',
+    'Run doctor as the user of the service. If the message stays, let this user use the file and its folder.',
   ],
   [/ENOSPC/, 'Free space on the disk of DATA_DIR, or enlarge it.'],
   [/WRONGPASS|NOAUTH/, 'Correct the user and password in RATE_LIMIT_REDIS_URL.'],

@@ -21,15 +21,15 @@ export function clusterResults(url: string): Promise<Result[]> {
       ...faults.map((fault) => failure(fault, PLACE)),
       ...prepared.map(({ name, count }) =>
         warning(
-          `${count} prepared transactions have waited on ${name} for more than ten minutes, and hold locks.`,
-          'Run SELECT recover_prepared_transactions() on the coordinator.',
+          `Prepared transactions on ${name} that are older than ten minutes, and hold locks: ${count}.`,
+          'Run SELECT recover_prepared_transactions() on the coordinator. Let other programs end those that stay.',
         ),
       ),
       ...(unremoved > 0
         ? [
             warning(
-              `Shard moves, ended or running, have ${unremoved} resources to clean up.`,
-              'When no shards move, run CALL citus_cleanup_orphaned_resources() on the coordinator.',
+              `Resources that moves or splits of shards left, or still use: ${unremoved}.`,
+              'When none runs, run CALL citus_cleanup_orphaned_resources() on the coordinator.',
             ),
           ]
         : []),

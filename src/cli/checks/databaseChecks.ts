@@ -150,7 +150,8 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
       return failure('The database is a standby, or is being recovered.', advice);
     }
     if (server.isReadOnly) {
-      const advice = 'Turn off default_transaction_read_only of PostgreSQL, of the database and of the role.';
+      const advice =
+        'Turn off default_transaction_read_only of PostgreSQL, of the database and of the role, and in the URL.';
       return failure('Sessions of the database are read-only.', advice);
     }
     if (server.lagSeconds <= MAX_LAG_SECONDS) return ok('The database accepts changes.');
@@ -165,8 +166,8 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     const waits = standbyNames !== '' && !['off', 'local'].includes(commit);
     if (waits && standbys > 0) return ok('A change is acknowledged when a standby has it.');
     if (waits) {
-      const advice = `Start the standby, or go on without it (${HANDBOOK}#standbys).`;
-      return failure('No standby is connected, so PostgreSQL confirms no change: callers get 503.', advice);
+      const advice = `Start the standby, name it in synchronous_standby_names, or go on without it (${HANDBOOK}#standbys).`;
+      return failure('No synchronous standby is connected, so PostgreSQL confirms no change: callers get 503.', advice);
     }
     const found = `synchronous_standby_names = '${standbyNames}', synchronous_commit = ${commit}`;
     const advice = `Name the standbys in synchronous_standby_names, with synchronous_commit = on, and reload (${HANDBOOK}#standbys). If pg_stat_replication shows only base backups or subscribers, ignore this.`;
@@ -198,8 +199,8 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
       if (server.isEncrypted) return ok('Connections to the database use TLS.');
       if (isLocal('DATABASE_URL', url)) return ok('The database is on this machine.');
     }
-    const message = 'Health data goes to another machine in plain text.';
-    const advice = `Set sslmode=verify-full in DATABASE_URL and, with a pooler, in DATABASE_DIRECT_URL (${HANDBOOK}#encryption).`;
+    const message = 'Health data may go to another machine in plain text.';
+    const advice = `Set sslmode=verify-full in DATABASE_URL and, with a pooler, in DATABASE_DIRECT_URL and for the pooler's connections (${HANDBOOK}#encryption).`;
     return warning(message, advice);
   },
   connections(server, { config, servers }) {

@@ -47,7 +47,7 @@ export function diskCheck(config: Config): Check {
     const message = `${mebibytes(free)} MiB are free in DATA_DIR ${dataDir}, MIN_FREE_DISK is ${mebibytes(minFreeDisk)}.`;
     const isUsed = config.databaseUrl === null || config.objectStore.kind === 'file';
     if (free >= minFreeDisk || !isUsed) return ok(message);
-    return failure(message, 'Free space on this disk, or enlarge it.');
+    return failure(message, 'Free space on this disk, enlarge it, or correct MIN_FREE_DISK.');
   });
 }
 
@@ -120,7 +120,7 @@ function scanner({ documentScanner }: Config): Check {
 
 function redis(url: string): Check {
   const remedy =
-    'Start Redis, correct the error that it names, or correct RATE_LIMIT_REDIS_URL. Until then each process counts requests alone.';
+    'Start Redis, correct the error that it names, or correct RATE_LIMIT_REDIS_URL. A process without Redis counts requests alone.';
   return checkOf('redis', remedy, async () => {
     let reason: string | undefined;
     const log = pino({ level: 'warn' }, { write: (line) => ({ reason } = JSON.parse(line) as { reason?: string }) });
@@ -145,7 +145,7 @@ function baseUrl(config: Config): Check {
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     }).catch((error: unknown) => {
       const cause = causeOf(error);
-      return warning(`${url} does not answer: ${cause}.`, remedyFor(cause, remedy));
+      return warning(`${url} gave no HTTP response: ${cause}.`, remedyFor(cause, remedy));
     });
     if ('level' in response) return response;
     const { service, version: running } = Object(await response.json().catch(() => null)) as Record<string, unknown>;
