@@ -77,5 +77,5 @@ export function startDeliveries(context: DeliveryContext): Deliveries {
 
 function logFailure({ log }: DeliveryContext, error: unknown): void {
   const level = isUnavailable(error) ? 'warn' : 'error';
-  log[level](failureOf(error), 'webhooks could not be made, sent or recorded; they are retried');
+  log[level](failureOf(error), 'a step of the webhook deliveries failed; it is repeated');
 }

@@ -71,13 +71,13 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
       const hasOwner = apply && database.ownerUrl !== database.url;
       if (isUnavailable(cause)) {
         const owner = hasOwner ? ' or DATABASE_OWNER_URL' : '';
-        const advice = `Start PostgreSQL, free its connections or locks, or correct ${variable}${owner}.`;
+        const advice = `Start PostgreSQL, free its resources or locks, or correct ${variable}${owner}.`;
         throw new Error(`The database cannot be used now: ${lastLine(cause)}. ${advice}`, { cause });
       }
       // SQLSTATE 42501 means insufficient privilege.
       const grant = hasOwner
-        ? `. The role of DATABASE_OWNER_URL must own the schema and all tables, and that of ${variable} needs CONNECT.`
-        : `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants the role of ${variable} all rights but CONNECT.`;
+        ? `. The role of DATABASE_OWNER_URL must own the schema and all tables, that of ${variable} needs the use of them, and both need CONNECT.`
+        : `. Run ${MIGRATE} with DATABASE_OWNER_URL; if the error remains, grant the role of ${variable} what it lacks.`;
       const reason = messageOf(cause);
       // Own texts, which have advice, end with a period; a driver's texts do not.
       const usual = reason.endsWith('.') ? '' : '. See "scripts/ces doctor".';
@@ -85,9 +85,8 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
       throw new Error(`The database cannot be used: ${reason}${advice}`, { cause });
     });
   if (pending.length === 0) return;
-  // After migrations, only another database lacks them.
   const remedy = apply
-    ? `DATABASE_OWNER_URL leads to another database: correct it or ${variable}.`
+    ? `${variable} and, if set, DATABASE_OWNER_URL must lead to the same database.`
     : `Run ${MIGRATE}, or start the server with --migrate. ${variable} and, if set, DATABASE_OWNER_URL must lead to the service's database.`;
   throw new Error(`The database at ${variable} lacks the migrations ${pending.join(', ')}. ${remedy}`);
 }

@@ -33,7 +33,7 @@ describe('ces', () => {
   it('exits with 1 and prints one line when a command fails, and exits with 2 for wrong usage', async () => {
     const refused = runProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }, 'tenant', 'list');
     const message =
-      'The database cannot be used now: connect ECONNREFUSED 127.0.0.1:1. Start PostgreSQL, free its connections or locks, or correct DATABASE_URL.\n';
+      'The database cannot be used now: connect ECONNREFUSED 127.0.0.1:1. Start PostgreSQL, free its resources or locks, or correct DATABASE_URL.\n';
     expect(await refused).toEqual(refusal(1, message));
     const misused = runProcess({}, 'tenant', 'create');
     expect(await misused).toEqual(refusal(2, "error: missing required argument 'name'\n"));

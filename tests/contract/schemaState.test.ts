@@ -19,7 +19,7 @@ describe('checkSchema', () => {
   const laterMigration = `INSERT INTO _prisma_migrations
     (id, checksum, finished_at, migration_name) VALUES ('1', 'x', now(), '20990101000000_later')`;
   const unknown = 'migrations that this build does not know: 20990101000000_later.';
-  const unfinished = (name: string) => `migrations that did not finish: ${name}.`;
+  const unfinished = (name: string) => `unfinished migrations: ${name}.`;
   const changed = `migrations whose files were changed since they were applied: ${migrationNames.join(', ')}.`;
   const needs = `needs servers of generation ${GENERATION + 1}, and this build is of generation ${GENERATION}.`;
 

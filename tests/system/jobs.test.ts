@@ -241,7 +241,7 @@ it.each([
   await rowsOf(database.url, `DROP TRIGGER refuse ON ${table}`);
   const lines = harness.logged
     .slice(logged)
-    .filter(({ msg }) => msg === 'a job failed for a tenant; its next run retries');
+    .filter(({ msg }) => msg === 'a job failed for this tenantId; its next run retries');
   expect(lines[0]).toMatchObject({ job: name, tenantId: one.tenantId, sqlstate: 'XX001' });
   expect(JSON.stringify(lines)).not.toContain('Jane');
   expect(await runAtOnce(name)).toEqual({ together: 1, again: 0 });

@@ -33,12 +33,12 @@ import { newCredentials } from './servers.js';
     [
       'no settings',
       'SELECT 1',
-      /lack TimeZone, plan_cache_mode, lock_timeout, statement_timeout, idle_in_transaction_session_timeout/,
+      /wrong values of TimeZone, plan_cache_mode, lock_timeout, statement_timeout, idle_in_transaction_session_timeout/,
     ],
     [
       'one of the settings',
       'SET TimeZone = UTC',
-      /lack plan_cache_mode, lock_timeout, statement_timeout, .* connect_query='SET/,
+      /wrong values of plan_cache_mode, lock_timeout, statement_timeout, .* connect_query='SET/,
     ],
   ])('checkPooler refuses a pooler that begins its sessions with %s', async (_which, query, message) => {
     const pooler = await startPgBouncer(adminUrl(), query);

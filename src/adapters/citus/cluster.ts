@@ -58,7 +58,7 @@ export async function clusterFaults(client: Connection, serviceUrl: string): Pro
         ]),
     ...inactive.map(
       ({ name }) =>
-        `The node ${name} is not active. Start it if it is down, then run SELECT citus_activate_node(host, port) on the coordinator.`,
+        `The node ${name} is inactive or not in sync. Start it if it is down, then run SELECT citus_activate_node(host, port) on the coordinator.`,
     ),
     ...(inactive.length > 0 ? [] : await settingFaults(client, roleOf(serviceUrl))),
     ...(await connectionFaults(serviceUrl)),
@@ -96,12 +96,12 @@ async function connectionFaults(serviceUrl: string): Promise<string[]> {
   const found = asked.then(({ rows }) =>
     rows.map(
       ({ from, to }) =>
-        `No connection from ${from} to ${to} as the role ${role} was possible. Start both; correct the network, LOGIN of the role, pg_hba.conf of ${to}, or .pgpass of ${from}.`,
+        `No connection from ${from} to ${to} as the role ${role} succeeded. Start both; correct the network, LOGIN of the role, pg_hba.conf of ${to}, or .pgpass of ${from}.`,
     ),
   );
   // Report this beside the other faults: one of them may say that the role is missing.
   return found.catch((error: unknown) => [
-    `The role ${role} cannot use the coordinator: ${lastLine(error)}. Correct DATABASE_URL (with a pooler, DATABASE_DIRECT_URL), or the role on every node.`,
+    `The role ${role} cannot use the coordinator: ${lastLine(error)}. Correct that, DATABASE_URL (with a pooler, DATABASE_DIRECT_URL), or the role on every node.`,
   ]);
 }
 

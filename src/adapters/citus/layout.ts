@@ -89,7 +89,7 @@ export async function layOut(client: Connection): Promise<void> {
   const faults = await layoutFaults(client);
   if (faults.length > 0)
     throw new Error(
-      `The layout was not changed. ${faults.join(' ')} Correct this by update_distributed_table_colocation() or citus_move_shard_placement() on the coordinator, then run "scripts/ces citus layout" again.`,
+      `The layout was not changed. ${faults.join(' ')} Correct this on the coordinator, for example by update_distributed_table_colocation() or citus_move_shard_placement(), then run "scripts/ces citus layout" again.`,
     );
   await client.query('COMMIT');
   // Set the lock timeout on every node: the settings of a session on the coordinator do not reach the workers.

@@ -132,7 +132,7 @@ export async function checkPooler({ everyTenant }: Queries): Promise<void> {
   if (needed.every(isSet)) return;
   const missing = needed.filter((one) => !isSet(one)).map(([name]) => name);
   throw new Error(
-    `Sessions of the pooler at DATABASE_URL lack ${missing.join(', ')}. In PgBouncer, give the database connect_query='${POOLER_SETTINGS}', on Citus without plan_cache_mode, and reload PgBouncer. If DATABASE_URL is no pooler, unset DATABASE_DIRECT_URL.`,
+    `Sessions of the pooler at DATABASE_URL have wrong values of ${missing.join(', ')}. In PgBouncer, give the database connect_query='${POOLER_SETTINGS}', on Citus without plan_cache_mode, and reload PgBouncer. If DATABASE_URL is no pooler, unset DATABASE_DIRECT_URL.`,
   );
 }
 

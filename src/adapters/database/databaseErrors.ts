@@ -110,7 +110,7 @@ export function throwCommitFailure(error: unknown): never {
   const code = sqlState(error);
   if (code !== undefined && !doubtfulCode.test(code)) throw error;
   throw new UnknownOutcome(
-    'PostgreSQL did not say whether the change is committed: see whether it is there before you repeat it',
+    'It is unknown whether the change is committed: see whether it is there before you repeat it',
     {
       cause: error,
     },

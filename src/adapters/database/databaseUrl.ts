@@ -15,7 +15,7 @@ export function protectedUrl(variable: string, url: string): string {
   const mode = address.searchParams.get('sslmode');
   if (mode === null) {
     if (isLocal(variable, url)) return address.href;
-    throw new Error(`${variable} must say sslmode=verify-full, or sslmode=disable for plain text to another machine.`);
+    throw new Error(`${variable} must say sslmode=verify-full, or sslmode=disable for plain text.`);
   }
   if (mode !== 'disable' && !ENCRYPTED.includes(mode)) {
     throw new Error(`${variable} must have an sslmode of disable, ${ENCRYPTED.join(', ')}.`);

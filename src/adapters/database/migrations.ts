@@ -67,11 +67,7 @@ function reasonsOf(strange: readonly RecordedMigration[], isKnown: (name: string
   const changed = strange.filter(({ name, finished }) => finished && isKnown(name));
   const unknown = strange.filter(({ name, finished }) => finished && !isKnown(name));
   const groups = [
-    [
-      unfinished,
-      'has migrations that did not finish',
-      'Finish them with the program that started them, such as "prisma migrate resolve"',
-    ],
+    [unfinished, 'has unfinished migrations', 'Wait, or finish them with the program that started them'],
     [changed, 'has migrations whose files were changed since they were applied', 'Deploy the build that applied them'],
     [
       unknown,
@@ -145,6 +141,6 @@ async function assertOurs(client: Client): Promise<void> {
   const [table] = rows;
   if (!table) return;
   throw new Error(
-    `Migrations were not applied: the database is not empty: it has the table ${table.name}, but no record of migrations. It may be of another program, or a restore into it was interrupted. Set the DATABASE_… variables to the database of this service, or to an empty one.`,
+    `Migrations were not applied: the database is not empty: it has the table ${table.name}, but no record of migrations. It may be of another program, or a restore into it was interrupted. Use the database of this service (DATABASE_… variables or DATA_DIR), or an empty one.`,
   );
 }

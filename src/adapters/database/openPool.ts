@@ -27,8 +27,8 @@ const READ_ONLY = '25006';
  * that were copied to it. The connection is therefore broken, so that the caller gets an error instead.
  */
 const commitWarnings: ReadonlyMap<string, string> = new Map([
-  ['SyncRepWaitForLSN', 'no standby has confirmed the commit'],
-  ['FinishRemoteTransactionCommit', 'a worker refused the commit'],
+  ['SyncRepWaitForLSN', 'the wait for synchronous replication was canceled'],
+  ['FinishRemoteTransactionCommit', 'a node did not confirm the commit'],
 ]);
 
 const ignore = (): void => undefined;

@@ -80,7 +80,7 @@ function tablesWithoutTenant(
 
   for (let index = 0; index < tokens.length; index += 1) {
     const group = groups.at(-1);
-    if (!group) throw new Error(`parentheses do not match: correct ${text}`);
+    if (!group) throw new Error(`a ")" has no "(": correct ${text}`);
     const [token, next] = [at(index), at(index + 1)];
     if (token === '(') {
       const isQuery = QUERY_START.test(next);

@@ -110,7 +110,10 @@ export async function runTransaction<T>(
   let hasEnded = false;
   const queries = queriesOn(connection, preparation, () => {
     // After a failure, other branches of `work` may continue; the connection may already serve another transaction.
-    if (hasEnded) throw new Error('a statement comes after the end of its transaction: await it in the work');
+    if (hasEnded)
+      throw new Error(
+        'a statement comes after the end of its transaction: await it in the work, or correct the error that ended it',
+      );
     inOnePacket(stream);
     if (begun) return;
     begun = connection.query('BEGIN');

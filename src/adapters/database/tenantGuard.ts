@@ -48,7 +48,7 @@ export function assertTenantNamed(
     (operation.startsWith('create') || whereNamesTenant(where) || learnsTenant(model, operation, where));
   if (!named)
     throw new Error(
-      `${model}.${operation} names no tenantId: add it to its where (and create), or to the data of new rows`,
+      `${model}.${operation} names no tenantId as a text or { in }: add it to its where (and create), or to the data of new rows`,
     );
 }
 
@@ -63,7 +63,7 @@ function assertNestedTenants(model: string, args: unknown, relations: Relations)
     if (type === undefined || !nested) continue;
     const isForeign = !tenantOwned.has(model) && tenantOwned.has(type);
     if (isForeign && !whereNamesTenant(membersOf(nested)['where'])) {
-      throw new Error(`${model}.${name} names no tenantId: add it to its where`);
+      throw new Error(`${model}.${name} names no tenantId as a text or { in }: add it to its where`);
     }
     assertNestedTenants(type, nested, relations);
   }

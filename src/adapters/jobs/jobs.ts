@@ -67,7 +67,7 @@ export function startJobs({ db, jobs, log, pause = 5_000 }: JobOptions) {
     async stop(limit: number): Promise<void> {
       halt.abort();
       if (!(await endsWithin(limit, ended)))
-        log.warn({ jobs: running.size }, 'jobs were interrupted and will run again');
+        log.warn({ jobs: running.size }, 'the jobs did not end in time; interrupted ones run again');
     },
   };
 }

@@ -94,7 +94,7 @@ export async function inTurns<Tenant extends { readonly tenantId: string }>(
         if (!isAnswer(error)) throw error;
         failed.add(tenantId);
         const reason = failureOf(error);
-        log.error({ tenantId, ...reason }, 'a job failed for a tenant; its next run retries');
+        log.error({ tenantId, ...reason }, 'a job failed for this tenantId; its next run retries');
       }
     }
   }

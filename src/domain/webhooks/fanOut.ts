@@ -30,10 +30,7 @@ export async function makeDeliveries(context: BackgroundContext): Promise<boolea
       if (await inTransaction(local, (transaction) => deliverSome(transaction, tenantId))) hasMore = true;
     } catch (error) {
       // Continue with the next tenant: a lock or a timeout of one tenant must not delay the others.
-      context.log.error(
-        { tenantId, ...failureOf(error) },
-        'the webhook deliveries of new events could not be created; they are retried',
-      );
+      context.log.error({ tenantId, ...failureOf(error) }, 'a step of the webhook deliveries failed; it is repeated');
     }
   }
   return hasMore;
