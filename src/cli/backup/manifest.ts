@@ -174,7 +174,7 @@ export function assertComplete(what: 'backup' | 'export', missing: readonly stri
   if (missing.length === 0) return;
   throw new Error(
     `The ${what} lacks only documents that the object store did not deliver undamaged: ${missing.join(', ')}. ` +
-      'Repeat the command, with the OBJECT_STORE, S3_… or DATA_DIR of the servers. If it fails again, restore them from older versions of the bucket or an earlier backup, and repeat it.',
+      'Repeat the command, with the OBJECT_STORE, S3_… or DATA_DIR of the servers. If it fails again, restore these documents from older versions of the bucket or an earlier backup, and repeat it.',
   );
 }
 

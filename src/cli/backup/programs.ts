@@ -98,8 +98,9 @@ function start({ file, major }: Program, url: string | null, args: readonly stri
     const [, report] = await end;
     if (child.exitCode === 0) return;
     const lines = report.split('\n');
-    const line = lines.find((each) => each.includes('error:')) ?? lines[0];
-    const cause = line?.replace(/\.$/, '') || (child.exitCode ?? child.signalCode);
+    // A program that a signal ended has printed warnings only.
+    const line = lines.find((each) => each.includes('error:')) ?? child.signalCode ?? lines[0];
+    const cause = line?.replace(/\.$/, '') || child.exitCode;
     // A database is marked during its restore, so that it cannot be used again.
     const reading =
       url === null ? 'repeat the command, or use another backup (--at)' : 'restore into another empty database';

@@ -157,7 +157,7 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     if (server.lagSeconds <= MAX_LAG_SECONDS) return ok('The database accepts changes.');
     return warning(
       `A standby or another reader of the WAL is ${Math.round(server.lagSeconds)} s behind.`,
-      'Check its network and its disk: pg_stat_replication names it.',
+      'Check its network, disk and recovery_min_apply_delay: pg_stat_replication names it.',
     );
   },
   durability({ isStandby, commit, standbyNames, standbys }) {
