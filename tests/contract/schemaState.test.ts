@@ -21,7 +21,7 @@ describe('checkSchema', () => {
   const unknown = 'migrations that this build does not know: 20990101000000_later.';
   const unfinished = (name: string) => `unfinished migrations: ${name}.`;
   const changed = `migrations whose files were changed since they were applied: ${migrationNames.join(', ')}.`;
-  const needs = `needs servers of generation ${GENERATION + 1}, and this build is of generation ${GENERATION}.`;
+  const needs = `needs servers of generation ${GENERATION + 1} or later, and this build is of generation ${GENERATION}.`;
 
   it.each([
     [

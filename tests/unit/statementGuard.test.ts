@@ -37,7 +37,7 @@ it.each([
   ['UPDATE "order" SET name = $1 WHERE id = $2', 'order'],
   ['INSERT INTO "order" (id) VALUES ($1)', 'order'],
 ])('a statement with a table whose tenant it does not name is refused: %s', (text, table) => {
-  expect(() => check(text)).toThrow(`does not name the tenant of ${table}:`);
+  expect(() => check(text)).toThrow(`does not name the tenant of ${table} by "=":`);
 });
 
 it('a statement that was accepted for one tenant is refused with the parameter of another one', () => {

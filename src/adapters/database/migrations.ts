@@ -57,7 +57,7 @@ export async function checkSchema(url: string, build?: readonly Migration[]): Pr
   const needs =
     oldest === Infinity
       ? 'Its schema lacks the function oldest_generation(), which admits older builds.'
-      : `Its schema needs servers of generation ${oldest}, and this build is of generation ${GENERATION}.`;
+      : `Its schema needs servers of generation ${oldest} or later, and this build is of generation ${GENERATION}.`;
   return { state: 'unknown', reason: `${reason} ${needs}` };
 }
 

@@ -27,7 +27,7 @@ export function statementGuard(tables: ReadonlySet<string>): StatementGuard {
     const found = tablesWithoutTenant(text, tables, isTenant);
     if (found.length > 0)
       throw new Error(
-        `a statement does not name the tenant of ${found.join(', ')}: add that condition (in an INSERT, the column tenant_id), or correct its value, in ${text}`,
+        `a statement does not name the tenant of ${found.join(', ')} by "=": add that condition (in an INSERT, the column tenant_id), or correct its value, in ${text}`,
       );
     if (accepted.size >= MAX_REMEMBERED) accepted.clear();
     accepted.set(text, [...places]);

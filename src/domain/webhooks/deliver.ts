@@ -87,7 +87,7 @@ export async function takeEndpoints(context: DeliveryContext, most: number): Pro
     } catch (error) {
       // Serve the other tenants: endpoints that are already leased would otherwise wait until their lease ends.
       const reason = failureOf(error);
-      log.error({ tenantId: tenant.tenantId, ...reason }, 'webhooks could not be taken; they are retried');
+      log.error({ tenantId: tenant.tenantId, ...reason }, 'a step of the webhook deliveries failed; it is repeated');
     }
   }
   return taken;
