@@ -54,8 +54,12 @@ export function filesIn(folder: string): StoredObjects {
     },
 
     async *read(key) {
-      const file = await open(pathOf(folder, key)).catch(unavailable);
-      yield* file.createReadStream();
+      const path = pathOf(folder, key);
+      try {
+        yield* (await open(path)).createReadStream();
+      } catch (error) {
+        unavailable(error);
+      }
     },
 
     async remove(key) {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, rename, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { v7 } from 'uuid';
 import { rotateSigningKeys } from '../../../src/adapters/tokens/signingKeys.js';
 import { codeOf } from '../../support/downloads.js';
@@ -148,5 +149,12 @@ describe('the file store', () => {
     expect(await codeOf(attempt)).toBe('dependency_unavailable');
     await rename(join(dataDir, 'moved'), join(dataDir, 'documents'));
     await expect(subject.store.check()).resolves.toBeUndefined();
+  });
+
+  it('answers dependency_unavailable if the disk fails while an object is read', async () => {
+    const key = keyOf('folder.pdf');
+    // A folder can be opened, but not read.
+    await mkdir(join(dataDir, 'documents', key), { recursive: true });
+    expect(await codeOf(text(subject.store.read(key)))).toBe('dependency_unavailable');
   });
 });
