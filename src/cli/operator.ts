@@ -141,7 +141,7 @@ export async function recorded<T>(
     if (command.name === 'backup verify') throw error;
     const next = NEXT.get(command.name) ?? 'and see whether the command changed anything before you repeat it';
     const advice = `Correct what "${PROGRAM} doctor" reports, ${next}.`;
-    const state = "The command's changes, if any, remain, but could not be audited";
+    const state = "The command's changes, if any, remain, but their audit failed";
     throw new Error(`${state}: ${causeOf(error)}. ${advice}`, { cause: error });
   });
   return result;

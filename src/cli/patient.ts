@@ -105,7 +105,7 @@ export async function erase(
   }).catch((cause: unknown) => {
     if (!(cause instanceof UnknownOutcome)) throw cause;
     const advice = 'Repeat the erasure: that is safe, and adds it to ERASURE_JOURNAL.';
-    throw new Error(`PostgreSQL did not say whether it has erased the patient. ${advice}`, { cause });
+    throw new Error(`It is unknown whether the patient was erased. ${advice}`, { cause });
   });
   try {
     for (const key of erased.objects) await store.remove(key);

@@ -120,7 +120,7 @@ function adviceOf(error: unknown, text: string): string | undefined {
   if (state === '42P01' && !text.startsWith('Migration '))
     return `Set the DATABASE_… variables to the service's database; if they are right, run "${PROGRAM} migrate".`;
   if (state === '42501' && !text.includes('DATABASE_OWNER_URL'))
-    return `Set DATABASE_OWNER_URL, with the role that owns the schema public and all tables. If the error remains, run "${PROGRAM} migrate" (not before a restore), which grants all rights but CONNECT.`;
+    return `Set DATABASE_OWNER_URL, with the role that owns the schema public and all tables. If the error remains, run "${PROGRAM} migrate" (not before a restore), or grant the rights that the role lacks.`;
   return /\.$|\n|doctor/.test(text) ? undefined : `See "${PROGRAM} doctor".`;
 }
 

@@ -194,7 +194,7 @@ it('tenant import by a role without the rights asks for DATABASE_OWNER_URL, and 
   const [byService, unmigrated] = [await importAs(target.serviceUrl), await importAs(empty.url)];
   await empty.drop();
   const denied =
-    /^permission denied for sequence \w+\. Set DATABASE_OWNER_URL, with the role that owns the schema public and all tables\. If the error remains, run "ces migrate" \(not before a restore\), which grants all rights but CONNECT\.\n$/;
+    /^permission denied for sequence \w+\. Set DATABASE_OWNER_URL, with the role that owns the schema public and all tables\. If the error remains, run "ces migrate" \(not before a restore\), or grant the rights that the role lacks\.\n$/;
   expect(byService).toEqual(refusal(1, denied));
   expect(unmigrated).toEqual(
     refusal(1, /^relation "_prisma_migrations" does not exist\. .*; if they are right, run "ces migrate"\.\n$/),

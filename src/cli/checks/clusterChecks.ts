@@ -17,7 +17,7 @@ export function clusterResults(url: string): Promise<Result[]> {
     const faults = await layoutFaults(client);
     const { isRebalancing, prepared, unremoved } = await leftovers(client);
     const results = [
-      ...(inactive.length > 0 ? [failure(`Nodes are not active: ${inactive.join(', ')}.`, ACTIVATE)] : []),
+      ...(inactive.length > 0 ? [failure(`Nodes are inactive or not in sync: ${inactive.join(', ')}.`, ACTIVATE)] : []),
       ...faults.map((fault) => failure(fault, PLACE)),
       ...prepared.map(({ name, count }) =>
         warning(
