@@ -224,7 +224,7 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     const statements = missing.map((name) => `CREATE EXTENSION ${name}`).join('; ');
     return failure(
       `The database lacks the extensions ${missing.join(', ')}.`,
-      `Run "${statements}" in this database as a superuser, then the statements CREATE INDEX … USING gin in prisma/migrations whose indexes are missing.`,
+      `As the owner of this database and its tables, run "${statements}", then each CREATE INDEX … USING gin in prisma/migrations whose index is missing: dropping an extension drops its indexes.`,
     );
   },
   async backup({ db }, { archiving }) {
@@ -267,7 +267,7 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
   async providers({ db }) {
     const incomplete = await incompleteProviders(db);
     if (incomplete.length === 0) return ok('Active providers of live tenants have a credential and a DEA number.');
-    const advice = `Import credential and deaNumber of those who have them ("${PROGRAM} provider import"). The others cannot approve scheduled drugs.`;
+    const advice = `Import those who have both again, with all their licenses, which the import replaces ("${PROGRAM} provider import"). The others cannot approve controlled substances.`;
     return incomplete.map((of) => warning(incompleteText(of), advice));
   },
   async jobs({ db }) {
