@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { importProviders, incompleteProviders } from '../domain/providers/importProviders.js';
-import { addGroup, addTenantCommand } from './command.js';
+import { addGroup, addTenantCommand, PROGRAM } from './command.js';
 import { faultless, readText } from './files.js';
 import { withTenant } from './operator.js';
 import { fields, print } from './output.js';
@@ -26,10 +26,7 @@ export function addProviderCommands(program: Command, terminal: CliIo): void {
       ...faultless(file, await importProviders(context, id, text)),
       incomplete: (await incompleteProviders(context.db)).find(({ tenantId }) => tenantId === id),
     }));
-    if (incomplete)
-      terminal.err(
-        `Warning: ${incompleteText(incomplete)} They cannot approve scheduled drugs: import them with credential and deaNumber, if they have both.\n`,
-      );
+    if (incomplete) terminal.err(`Warning: ${incompleteText(incomplete)} ${COMPLETE_THEM}\n`);
     print(terminal, json, report, fields(report));
   });
 }
@@ -37,3 +34,6 @@ export function addProviderCommands(program: Command, terminal: CliIo): void {
 /** The warning of import and `doctor` about a live tenant's providers (R-106). */
 export const incompleteText = ({ tenantId, count }: { tenantId: string; count: number }): string =>
   `${count} active ${count === 1 ? 'provider lacks' : 'providers lack'} a credential or a DEA number (tenant ${tenantId}).`;
+
+/** What to do about them. */
+export const COMPLETE_THEM = `Import those who have both again, with all their licenses, which the import replaces ("${PROGRAM} provider import"). The others cannot approve controlled substances.`;

@@ -13,7 +13,7 @@ import { checkpointDelay } from '../../domain/audit/checkpoints.js';
 import { incompleteProviders } from '../../domain/providers/importProviders.js';
 import { causeOf } from '../../failures.js';
 import { PROGRAM } from '../command.js';
-import { incompleteText } from '../provider.js';
+import { COMPLETE_THEM, incompleteText } from '../provider.js';
 import { clusterResults } from './clusterChecks.js';
 import { failure, ok, runChecks, warning, type Finding, type Result } from './check.js';
 
@@ -267,8 +267,7 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
   async providers({ db }) {
     const incomplete = await incompleteProviders(db);
     if (incomplete.length === 0) return ok('Active providers of live tenants have a credential and a DEA number.');
-    const advice = `Import those who have both again, with all their licenses, which the import replaces ("${PROGRAM} provider import"). The others cannot approve controlled substances.`;
-    return incomplete.map((of) => warning(incompleteText(of), advice));
+    return incomplete.map((of) => warning(incompleteText(of), COMPLETE_THEM));
   },
   async jobs({ db }) {
     const { due, failed, oldestSeconds } = await jobCounts(db);
