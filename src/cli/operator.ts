@@ -116,13 +116,6 @@ export const wholeTenant = (tenantId: string): Caller => ({
   ...{ allowedClinicIds: null, allowedPharmacyIds: null },
 });
 
-/** What to do after an error of the audit, by command. */
-const NEXT: ReadonlyMap<string, string> = new Map([
-  ['patient erase', 'then repeat the erasure, for the audit and ERASURE_JOURNAL'],
-  ['restore', 'then restore again, into an empty database'],
-  ['backup complete', 'then repeat the command'],
-]);
-
 /** Runs a command and audits its outcome. @throws if `work` or the audit fails: no unaudited result is shown */
 export async function recorded<T>(
   { command }: CliIo,
@@ -137,10 +130,9 @@ export async function recorded<T>(
     throw error;
   });
   await recordCommand(context, command, 'success', result).catch((error: unknown) => {
-    // The caller only warns, with its own advice.
-    if (command.name === 'backup verify') throw error;
-    const next = NEXT.get(command.name) ?? 'and see whether the command changed anything before you repeat it';
-    const advice = `Correct what "${PROGRAM} doctor" reports, ${next}.`;
+    const advice =
+      `Correct what "${PROGRAM} doctor" reports. Then repeat "patient erase" and "backup complete", and "restore" into ` +
+      'an empty database; before you repeat another command, see what it has changed.';
     const state = "The command's changes, if any, remain, but their audit failed";
     throw new Error(`${state}: ${causeOf(error)}. ${advice}`, { cause: error });
   });

@@ -117,7 +117,7 @@ async function recordVerification(terminal: CliIo): Promise<void> {
   if (readConfig(terminal.environment).databaseUrl === null) return;
   await withAnySchema(terminal, ({ url }) => recordedOn(terminal, url, async () => undefined)).catch((error: unknown) =>
     terminal.err(
-      `The audit of this verification failed: ${causeOf(error)}. Correct that (see "${PROGRAM} doctor"), then verify again.\n`,
+      `The audit of this verification failed: ${causeOf(error instanceof Error ? (error.cause ?? error) : error)}. Correct that (see "${PROGRAM} doctor"), then verify again.\n`,
     ),
   );
 }
