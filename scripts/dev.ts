@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readConfig } from '../src/config.js';
-import { messageOf } from '../src/failures.js';
+import { advised } from '../src/failures.js';
 import { configuredDatabase } from '../src/runtime/configuredDatabase.js';
 
 let tsx: ChildProcess | undefined;
@@ -33,9 +33,6 @@ async function serve(): Promise<void> {
 }
 
 await serve().catch((error: unknown) => {
-  const text = messageOf(error);
-  // Messages of the system have no period, and no advice.
-  const told = text.endsWith('.') ? text : `${text}. Correct that, then run "make dev" again.`;
-  process.stderr.write(`"make dev" failed. ${told}\n`);
+  process.stderr.write(`"make dev" failed. ${advised(error, 'Correct that, then run "make dev" again.')}\n`);
   process.exitCode = 1;
 });

@@ -37,6 +37,12 @@ export function reasonOf(error: unknown): string {
 export const causeOf = (error: unknown): string =>
   lastLine(error instanceof Error && error.constructor !== Error ? (error.cause ?? error) : error);
 
+/** The text of an error that stops a program. Only our own texts, which end with a period, have advice. */
+export function advised(error: unknown, advice: string): string {
+  const isOwn = error instanceof Error && error.constructor === Error && errorCode(error) === undefined;
+  return isOwn && error.message.endsWith('.') ? error.message : `${causeOf(error)}. ${advice}`;
+}
+
 /** Classes of errors thrown by this code or by the language; their messages contain no values. */
 const OWN_ERRORS = 'Error TypeError RangeError Problem TenantOverload UnknownOutcome WrongStoreSetting'.split(' ');
 

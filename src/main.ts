@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { POOLER_REMEDY } from './adapters/database/databaseUrl.js';
 import { startTracing } from './adapters/tracing/startTracing.js';
 import { readConfig, type Config } from './config.js';
-import { causeOf, describeCauses, errorCode, messageOf } from './failures.js';
+import { advised, describeCauses, messageOf } from './failures.js';
 import { listenAt } from './http/listener/listen.js';
 import { configuredDatabase } from './runtime/configuredDatabase.js';
 import { configWarnings } from './runtime/configWarnings.js';
@@ -39,11 +39,7 @@ await program.parseAsync().catch(refuse('start'));
 function refuse(what: string): (error: unknown) => never {
   return (error) => {
     const [cause, remedy] = POOLER_REMEDY;
-    const isPlain = error instanceof Error && error.constructor === Error && errorCode(error) === undefined;
-    // Own texts, which have advice, end with a period; a driver's plain errors do not.
-    const isOwn = isPlain && messageOf(error).endsWith('.');
-    const advised = isOwn ? messageOf(error) : `${causeOf(error)}. Correct that, or see "scripts/ces doctor".`;
-    const text = cause.test(messageOf(error)) ? remedy : advised;
+    const text = cause.test(messageOf(error)) ? remedy : advised(error, 'Correct that, or see "scripts/ces doctor".');
     process.stderr.write(`The service did not ${what}. ${text}\n`);
     process.exit(1);
   };
