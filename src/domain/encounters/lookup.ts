@@ -15,6 +15,7 @@ import { applyElapsedHolds } from '../orders/holds.js';
 import { ordersWhere } from '../orders/orders.js';
 import { fieldsOf, forTenant, type JsonOf } from '../transactions/bulkSql.js';
 import { readUntilFull } from '../transactions/listCursor.js';
+import { keysThat } from '../transactions/rows.js';
 import type { LookupContext, ModelContext, ReadContext } from '../transactions/transaction.js';
 
 /** An encounter with the parts that lists show. A stored record satisfies this type, too. */
@@ -171,7 +172,7 @@ export async function findEncounter(
       Prisma.sql`SELECT encounter_id FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo}`,
   ].filter((lookup) => lookup !== false);
   const [row, ...others] = await context.db.of(tenantId).rows<StatusRow>`${selectStatus(tenantId)}
-    WHERE encounter.tenant_id = ${tenantId} AND encounter.id IN (${Prisma.join(ids, ' UNION ALL ')})`;
+    WHERE encounter.tenant_id = ${tenantId} AND encounter.id ${keysThat(Prisma.join(ids, ' UNION ALL '))}`;
   // Check permission first: nothing else about an encounter at another clinic is checked (R-04).
   if ([row, ...others].some((one) => one && !mayUseClinic(context, one.clinicId))) {
     throw new Problem('clinic_not_permitted');
@@ -190,8 +191,8 @@ export async function findEncounter(
   const orders = await ordersWhere(
     context.db,
     tenantId,
-    Prisma.sql`encounter_id IN (
-    SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounter.encounterNo})`,
+    Prisma.sql`encounter_id ${keysThat(Prisma.sql`
+      SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounter.encounterNo}`)}`,
   );
   return { ...encounter, orders: orders.map((order) => applyElapsedHolds(order, context.now())) };
 }

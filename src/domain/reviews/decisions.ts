@@ -5,6 +5,7 @@ import { factsAt, subjects, type AskedTreatment } from '../approvals/clearance.j
 import { exclusions, type PresentFacts } from '../approvals/coverage.js';
 import { notPermitted } from '../encounters/references.js';
 import { instantOf } from '../transactions/instant.js';
+import { keysThat } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { itemKey } from '../catalog/itemKey.js';
 import { columnOf, type EncounterRecord, type EncounterState } from '../encounters/record.js';
@@ -128,8 +129,8 @@ export const patientOf = (tenantId: string, which: Prisma.Sql) => ({
 /** Reads patient, clinic and treatments of an encounter as they are today, including products deleted since. */
 export async function readPresent(context: CallerContext, which: Prisma.Sql): Promise<WithPresent> {
   const { tenantId } = context.caller;
-  const among = Prisma.sql`p.id IN (SELECT product_id FROM encounter_treatment
-    WHERE tenant_id = ${tenantId} AND encounter_id = ${columnOf(tenantId, 'id', which)})`;
+  const among = Prisma.sql`p.id ${keysThat(Prisma.sql`SELECT product_id FROM encounter_treatment
+    WHERE tenant_id = ${tenantId} AND encounter_id = ${columnOf(tenantId, 'id', which)}`)}`;
   const { patient, clinic, treatments } = await subjects(context, patientOf(tenantId, which), among);
   // Null only if the encounter does not exist or the caller may not see it, which the command refuses.
   if (!patient || !clinic) throw new Problem('encounter_not_found');

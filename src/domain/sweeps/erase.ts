@@ -1,5 +1,5 @@
 import { Prisma, type Patient } from '../../../generated/prisma/client.js';
-import { findRows, updateRows, type RowOf } from '../transactions/rows.js';
+import { findRows, keysThat, updateRows, type RowOf } from '../transactions/rows.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 import { ERASED, ERASED_DOMAIN } from '../patients/identity.js';
 import { unsaid } from '../patients/patients.js';
@@ -31,9 +31,12 @@ async function anonymize(transaction: TransactionContext, tenantId: string, pati
   const { db } = transaction;
   const tenant = db.of(tenantId);
   const ofPatient = Prisma.sql`patient_id = ${patientId}::uuid`;
-  const ofEncounters = Prisma.sql`encounter_id IN (
-    SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND ${ofPatient})`;
-  const ofOrders = Prisma.sql`order_id IN (SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND ${ofEncounters})`;
+  const ofEncounters = Prisma.sql`encounter_id ${keysThat(
+    Prisma.sql`SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND ${ofPatient}`,
+  )}`;
+  const ofOrders = Prisma.sql`order_id ${keysThat(
+    Prisma.sql`SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND ${ofEncounters}`,
+  )}`;
   const change = <Model extends Prisma.ModelName>(model: Model, data: Partial<RowOf<Model>>, where: Prisma.Sql) =>
     updateRows(db, tenantId, model, data, where);
   const documents = await findRows(db, tenantId, 'Document', ofPatient);
