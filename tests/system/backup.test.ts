@@ -152,6 +152,11 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect(patients).toBeLessThan(writes.after);
   });
 
+  it('gives PostgreSQL statistics of the restored rows, without which its plans are for empty tables', async () => {
+    const sql = `SELECT last_analyze IS NOT NULL AS "isAnalyzed" FROM pg_stat_user_tables WHERE relname = 'client'`;
+    expect(await rowsOf(urlOf('owner', 'ces_restored'), sql)).toEqual([{ isAnalyzed: true }]);
+  });
+
   it('restores every document and the keys, so that earlier links still lead to their documents', async () => {
     const link = new URL(document.fileUrl ?? document.url);
     const answer = await fetch(`${restored.baseUrl}${link.pathname}`);
