@@ -27,7 +27,6 @@ import { operations, patientBody, type Sample } from './operations.js';
 import { cpuPerRequest, load, median, send, startFlags, startMeasured, type MeasuredServer } from './server.js';
 
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
-const isProfiled = process.argv.includes('--profile');
 const isCheck = process.argv.includes('--check');
 const isWhole = named.length === 0 && !isCheck;
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? (isCheck ? 4 : 9));
@@ -246,7 +245,7 @@ if (isWhole) {
 const database = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => undefined });
 await migrateDatabase({ ownerUrl: database.url, url: database.url });
 const domain = systemContext(openDatabase(database.url, { poolSize: 2 }));
-const profiling = isProfiled ? ['--cpu-prof', '--cpu-prof-dir=.data/profiles'] : [];
+const profiling = process.argv.includes('--profile') ? ['--cpu-prof', '--cpu-prof-dir=.data/profiles'] : [];
 const service = await startMeasured(SERVICE, [...flags, ...profiling], {
   DATA_DIR: dataDir,
   DATABASE_URL: database.url,
@@ -255,6 +254,7 @@ const service = await startMeasured(SERVICE, [...flags, ...profiling], {
 });
 const samples = {
   live: await sampleOf(domain, service.url, 'measured'),
+  neighbour: await sampleOf(domain, service.url, 'neighbour'),
   busy: await sampleOf(domain, service.url, 'busy'),
   sandbox: await sampleOf(domain, service.url, 'sandbox', 'sandbox'),
 };

@@ -2,9 +2,10 @@ import { Agent, request, type OutgoingHttpHeaders } from 'node:http';
 import { operations, type Sample } from './operations.js';
 import { median, send } from './server.js';
 
-/** Tenants of the bench: a live one that is measured, and two that keep the server busy. */
+/** Tenants of the bench. `busy` and `sandbox` keep the server busy beside `neighbour`, a live one without a long history. */
 export interface Samples {
   readonly live: Sample;
+  readonly neighbour: Sample;
   readonly sandbox: Sample;
   readonly busy: Sample;
 }
@@ -41,7 +42,7 @@ export async function measureNeighbour(url: string, samples: Samples): Promise<s
     const target = url + path(data[0]?.encounter_id ?? NaN);
     const [alone, beside, rates]: [number[], number[], number[]] = [[], [], []];
     for (let round = 0; round < ROUNDS; round += 1) {
-      alone.push(await p95(url, samples.live));
+      alone.push(await p95(url, samples.neighbour));
       const agent = new Agent({ keepAlive: true });
       const start = performance.now();
       let isOver = false;
@@ -50,7 +51,7 @@ export async function measureNeighbour(url: string, samples: Samples): Promise<s
         for (; !isOver; sent += 1) await ask(agent, target, method, headers);
       };
       const loops = Promise.all(Array.from({ length: LOOPS }, loop));
-      beside.push(await p95(url, samples.live));
+      beside.push(await p95(url, samples.neighbour));
       isOver = true;
       await loops;
       agent.destroy();
