@@ -47,7 +47,7 @@ const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
 
 /** What a user can do whose state file is of no use. */
-export const ANEW =
+export const START_OVER =
   'name another file with --state, which begins with the oldest event and, without WEBHOOK_SECRET, a new secret';
 
 /**
@@ -97,7 +97,7 @@ async function readState({ state: file, baseUrl, clientId }: ListenOptions): Pro
   });
   const kept = text === null ? { client, secret: `whsec_${randomBytes(24).toString('base64')}` } : parsed(text, file);
   if (kept.client !== client) {
-    throw new UsageError(`${file} belongs to ${kept.client}: correct CLIENT_ID or CES_URL, or ${ANEW}.`);
+    throw new UsageError(`${file} belongs to ${kept.client}: correct CLIENT_ID or CES_URL, or ${START_OVER}.`);
   }
   return kept;
 }
@@ -109,7 +109,7 @@ function parsed(text: string, file: string): State {
   } catch {
     // Not JSON: damaged, too.
   }
-  throw new UsageError(`${file} is damaged, or not a state file of this program: ${ANEW}.`);
+  throw new UsageError(`${file} is damaged, or not a state file of this program: ${START_OVER}.`);
 }
 
 /** Replaces the file atomically: after a crash, it has either the old or the new state. */

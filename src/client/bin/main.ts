@@ -3,7 +3,7 @@ import { parseArgs, styleText } from 'node:util';
 import { ApiError } from '../errors.js';
 import { isHttp, keyOf, reasonOf } from './delivery.js';
 import { examine, textOf } from './examine.js';
-import { ANEW, listen } from './listen.js';
+import { START_OVER, listen } from './listen.js';
 import { UsageError } from './usageError.js';
 
 /** In seconds; a timer cannot run longer. */
@@ -116,14 +116,14 @@ function isUsage(error: unknown): boolean {
 
 function messageOf(error: unknown): string {
   if (error instanceof ApiError) {
-    const lost = `The feed cannot be continued at the position in the --state file: ${ANEW}.`;
+    const lost = `The feed cannot be continued at the position in the --state file: ${START_OVER}.`;
     return `${error.code === 'cursor_invalid' ? lost : error.message}${error.docUrl ? ` ${error.docUrl}` : ''}`;
   }
   if (!(error instanceof Error)) return String(error);
   if (error instanceof UsageError) return error.message;
   if (isUsage(error)) return `${error.message.replace(/\.$/, '')}. See --help.`;
   const { cause } = error;
-  if ('syscall' in error) return `The --state file cannot be used: ${error.message}. Correct that, or ${ANEW}.`;
+  if ('syscall' in error) return `The --state file cannot be used: ${error.message}. Correct that, or ${START_OVER}.`;
   const reason = cause instanceof Error ? `: ${reasonOf(cause)}` : '';
   return `${error.message}${reason}. Check CES_URL, that the service runs, and the network, proxies and certificates between.`;
 }

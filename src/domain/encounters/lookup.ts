@@ -234,9 +234,9 @@ const selectStatus = forTenant(
       'createdAt', created_at) ORDER BY position), '[]')
     FROM "order" AS part
     WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS orders,
-  (SELECT min(expires_at) FROM order_line JOIN "order" ON "order".tenant_id = order_line.tenant_id AND "order".id = order_id
-    WHERE order_line.tenant_id = ${tenantId} AND "order".tenant_id = ${tenantId}
-      AND "order".encounter_id = encounter.id AND expires_at IS NOT NULL) AS "holdDueAt"
+  (SELECT min(expires_at) FROM order_line AS line WHERE line.tenant_id = ${tenantId} AND line.order_id ${keysThat(
+    Prisma.sql`SELECT id FROM "order" AS part WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id`,
+  )}) AS "holdDueAt"
   FROM encounter`,
 );
 

@@ -61,6 +61,10 @@ const operations: Readonly<Record<string, Prepared>> = {
     return { target: `POST ${path}/fulfilments`, json: { pharmacyId: order.lines[0].pharmacyId, status: 'accepted' } };
   },
   getEncounter: async () => ({ target: `GET /encounters/${(await completed()).encounter.encounter_id}` }),
+  getEncounterStatus: async () => {
+    const { encounter_id, order_no } = (await completed()).encounter;
+    return { target: 'POST /encounters/status', json: { encounter_id, order_no } };
+  },
   getOrder: async () => ({ target: `GET ${(await completed()).path}` }),
   getClearances: async () => {
     const { patientId } = (await completed()).encounter;
@@ -75,7 +79,7 @@ const operations: Readonly<Record<string, Prepared>> = {
   listProducts: get(`/tenants/products?search=prod&clinicId=${clinicId}`),
 };
 
-/** The number of rows of patients, encounters and orders; only one tenant has any. */
+/** Counts the rows of the tenant's patients, encounters and orders. No other tenant has any. */
 async function rowsOfTenant(): Promise<number> {
   const clinical = ['client', 'encounter', 'encounter_treatment', 'gfe_item', '"order"', 'order_line'];
   const counts = clinical.map((table) => `(SELECT count(*) FROM ${table})`);
