@@ -13,7 +13,7 @@ export interface Samples {
 /** Simultaneous requests of the busy tenant, and of the measured one. */
 const LOOPS = 8;
 const CONNECTIONS = 10;
-const ROUNDS = 5;
+const ROUNDS = 9;
 const REQUESTS = 400;
 
 const BURDENS: readonly [

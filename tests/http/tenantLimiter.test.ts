@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openTenantLimiter } from '../../src/http/endpoint/tenantLimiter.js';
+import { openTenantLimiter, requestSlots } from '../../src/http/endpoint/tenantLimiter.js';
 import { cast } from '../support/cast.js';
 import { newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startFileHost } from '../support/fileHost.js';
@@ -54,6 +54,17 @@ describe('a tenant with many callers', () => {
   });
 });
 
+it('large pages of a tenant are read one after the other, so that they leave slots to its other requests', async () => {
+  const { prisma } = harness.domain.db;
+  const pages = await prisma.$transaction(async (db) => {
+    await db.$executeRaw`LOCK TABLE product IN ACCESS EXCLUSIVE MODE`;
+    const waiting = times(CALLERS, () => listProducts(live));
+    expect((await call(harness, 'GET /clinics', { token: live.token })).status).toBe(200);
+    return waiting;
+  });
+  expect(statuses(await Promise.all(pages))).toEqual([200]);
+});
+
 it('uploads that wait for their files hold no slot of their tenant', async () => {
   const patient = await newPatient(harness, live);
   const held: ServerResponse[] = [];
@@ -74,7 +85,7 @@ it('uploads that wait for their files hold no slot of their tenant', async () =>
 describe('a slot', () => {
   /** Starts named work that runs until `end(name)`; `order` lists the names as the work begins. */
   function stage(slots: number, longestWait?: number) {
-    const limiter = openTenantLimiter(slots, longestWait);
+    const limiter = openTenantLimiter(requestSlots(slots), longestWait);
     const order: string[] = [];
     const ends = new Map<string, () => void>();
     const begin = (name: string): Promise<void> =>

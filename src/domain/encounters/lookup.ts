@@ -18,8 +18,26 @@ import { readUntilFull } from '../transactions/listCursor.js';
 import { keysThat } from '../transactions/rows.js';
 import type { LookupContext, ModelContext, ReadContext } from '../transactions/transaction.js';
 
+/** Fields that lists do not show. */
+const detailFields = [
+  'tenantId',
+  'claimedById',
+  'reviewedById',
+  'visitUrl',
+  'visitStartedAt',
+  'visitEndedAt',
+  'reviewNotes',
+  'factsVersion',
+  'reviewedIdentity',
+  'shipTo',
+] as const;
+type DetailField = (typeof detailFields)[number];
+const listedFields = Object.keys(Prisma.EncounterScalarFieldEnum).filter(
+  (field) => !(detailFields as readonly string[]).includes(field),
+);
+
 /** An encounter with the parts that lists show. A stored record satisfies this type, too. */
-export interface ShownEncounter extends Encounter {
+export interface ShownEncounter extends Omit<Encounter, DetailField> {
   readonly treatments: readonly Pick<
     EncounterTreatment,
     'productId' | 'categoryId' | 'subcategoryId' | 'decision' | 'endReason'
@@ -70,8 +88,9 @@ const items = (tenantId: string): Prisma.Sql => Prisma.sql`
 /** Selects encounters with their parts as JSON. @param more further columns, beginning with a comma */
 const shownWith = (
   tenantId: string,
+  fields: readonly string[] | undefined,
   more: Prisma.Sql,
-): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
+): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', fields)},
   (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
       'subcategoryId', subcategory_id, 'decision', decision, 'endReason', end_reason) ORDER BY position)
     FROM encounter_treatment AS part
@@ -84,7 +103,7 @@ const shownWith = (
   FROM encounter`;
 
 /** Selects encounters as lists show them; the condition must name the tenant, too. */
-export const selectShown = forTenant((tenantId) => shownWith(tenantId, Prisma.empty));
+export const selectShown = forTenant((tenantId) => shownWith(tenantId, listedFields, Prisma.empty));
 
 /** The parts of an exchange of information that views show. */
 export type ShownInformation = Pick<
@@ -93,7 +112,7 @@ export type ShownInformation = Pick<
 >;
 
 /** An encounter with the parts that lists omit: information and addenda. */
-export interface DetailedEncounter extends ShownEncounter {
+export interface DetailedEncounter extends ShownEncounter, Pick<Encounter, DetailField> {
   readonly information: readonly JsonOf<ShownInformation>[];
   readonly addenda: readonly { readonly addedAt: string }[];
 }
@@ -101,6 +120,7 @@ export interface DetailedEncounter extends ShownEncounter {
 const selectDetailed = forTenant((tenantId) =>
   shownWith(
     tenantId,
+    undefined,
     Prisma.sql`,
   (SELECT coalesce(json_agg(json_build_object('requestedAt', requested_at, 'reviewerRef', reviewer_ref,
       'message', message, 'providedAt', provided_at, 'additionalNotes', additional_notes) ORDER BY requested_at, id), '[]')
@@ -253,8 +273,11 @@ export function permitted<Found extends Pick<Encounter, 'clinicId'>>(
   return encounter;
 }
 
-export function shownEncounter<Row extends Pick<ShownRow, 'gfeItems'>>({ gfeItems, ...row }: Row) {
-  return { gfeItems: gfeItems.map(itemOf), ...row };
+/** Gives the items of a row their types; changes the row instead of copying it, because a page has many. */
+export function shownEncounter<Row extends Pick<ShownRow, 'gfeItems'>>(
+  row: Row,
+): Omit<Row, 'gfeItems'> & Pick<ShownEncounter, 'gfeItems'> {
+  return Object.assign(row, { gfeItems: row.gfeItems.map(itemOf) });
 }
 
 const timeOf = (time: string | null): Date | null => (time === null ? null : new Date(time));

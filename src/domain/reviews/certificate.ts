@@ -3,7 +3,7 @@ import { invalidState, Problem } from '../../problem.js';
 import type { Reads } from '../../adapters/database/database.js';
 import { standing, type Decided, type Standing } from '../approvals/coverage.js';
 import { itemKey } from '../catalog/itemKey.js';
-import type { ShownEncounter } from '../encounters/lookup.js';
+import type { DetailedEncounter } from '../encounters/lookup.js';
 import { reviewedIdentity } from '../patients/identity.js';
 import type { FrozenProvider } from '../providers/licenses.js';
 import { aheadOf, type ModelContext } from '../transactions/transaction.js';
@@ -13,7 +13,7 @@ import { onlyUuid } from '../transactions/uuid.js';
 export type Certificate = Awaited<ReturnType<typeof certify>>;
 
 /** Reads the content of a completed encounter's certificate. @throws Problem invalid_state */
-export async function certify({ db, caller }: ModelContext, encounter: ShownEncounter) {
+export async function certify({ db, caller }: ModelContext, encounter: DetailedEncounter) {
   const { tenantId } = caller;
   const { id, status, gfeNo, patientId, reviewerRef } = encounter;
   if (status !== 'completed') throw invalidState(status, 'Only completed encounters have a certificate.');

@@ -54,6 +54,7 @@ const BATCH = 20;
 
 /** The first elements whose JSON fits into 1 MiB; at least one. */
 export function withinBytes<Element>(elements: Element[]): Element[] {
+  if (bytesOf(elements) <= MAX_BYTES) return elements;
   let bytes = 0;
   const end = elements.findIndex((element, index) => (bytes += bytesOf(element)) > MAX_BYTES && index > 0);
   return end === -1 ? elements : elements.slice(0, end);

@@ -103,7 +103,8 @@ export function requestAudit(
 /** Adds the patients whom a response names. Skips metadata, which are the partner's own data. */
 function addPatients(value: unknown, ids: Set<string>): void {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;
-  for (const [name, member] of Object.entries(value)) {
+  for (const name in value) {
+    const member: unknown = value[name as keyof typeof value];
     if (typeof member === 'string') {
       if (PATIENT_NAMES.has(name)) ids.add(member);
     } else if (name !== 'metadata') addPatients(member, ids);

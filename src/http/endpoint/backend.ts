@@ -16,7 +16,7 @@ import { requestAudit, type ValidatedRequest } from './audit.js';
 import { addressOf, hasGone, logIdsOf, type Request, type Response } from './route.js';
 import { sandboxBehavior } from './sandboxBehavior.js';
 import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
-import { openTenantLimiter, unreadResponses } from './tenantLimiter.js';
+import { isLargePage, openTenantLimiter, pageSlots, requestSlots, unreadResponses } from './tenantLimiter.js';
 import { sampled, type Answer } from './validation.js';
 
 export type Backend = ReturnType<typeof createBackend>;
@@ -56,11 +56,9 @@ export function createBackend(
     authorize(exchange);
     exchange.sent = await read(exchange);
     validate(exchange);
-    const result = await runInSlot(exchange).finally(() => {
+    return runInSlot(exchange).finally(() => {
       if (endpoint.mayMoveClock) forget(context.audit.tenantId ?? '');
     });
-    if (result) checkResponse(exchange, result);
-    return result;
   };
   /** Sends a successful response, or rejects with the error, which `errors.ts` turns into a response. */
   const answer = async (endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void> => {
@@ -79,8 +77,6 @@ export function createBackend(
     };
     const result = await perform(exchange).catch((error: unknown) => fail(exchange, error));
     if (result === null) return;
-    await record(exchange, result);
-    await keep(exchange, result);
     const bytes = respond(res, common, result);
     if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
   };
@@ -113,14 +109,16 @@ function validate({ endpoint, request, sent }: Exchange): void {
 
 /** Creates the step that runs an operation: a secured one after a delay that a sandbox asks for, in its tenant's slot. */
 function slots(endpoints: readonly Endpoint[], services: Services, unread: ReturnType<typeof unreadResponses>) {
-  const limiter = openTenantLimiter(services.config.databasePoolSize);
+  const limiter = openTenantLimiter(requestSlots(services.config.databasePoolSize));
+  const pages = openTenantLimiter(pageSlots);
   const behave = sandboxBehavior();
   const sampleFiles = { download: withSampleFiles(services.download) };
   const routes: Context['routes'] = new Map(
     endpoints.map(({ operationId, method, path }) => [operationId, { method: method.toUpperCase(), path }]),
   );
-  return async ({ endpoint, head, req, res, context, request, authenticated }: Exchange): Promise<Answer | null> => {
-    if (!authenticated) return hasGone(req) ? null : endpoint.run(request, context);
+  return async (exchange: Exchange): Promise<Answer | null> => {
+    const { endpoint, head, req, res, context, request, authenticated } = exchange;
+    if (!authenticated) return hasGone(req) ? null : recorded(exchange, endpoint.run(request, context));
     const { caller, clockOffsetMs } = authenticated;
     await behave(head.headers, caller, endpoint, res.locals);
     unread.requireRoom(caller.tenantId);
@@ -134,12 +132,23 @@ function slots(endpoints: readonly Endpoint[], services: Services, unread: Retur
       // A sandbox has its own time, and downloads sample files.
       return endpoint.run(request, { ...live, ...sampleFiles, now: aheadOf(context.now, clockOffsetMs) });
     };
-    return limiter.run(caller, run).catch((error: unknown) => {
+    const runInSlot = () => recorded(exchange, limiter.run(caller, run));
+    return (isLargePage(request.query) ? pages.run(caller, runInSlot) : runInSlot()).catch((error: unknown) => {
       // Ignore that no slot was given if the caller had hung up before.
       if (hasBegun || !hasGone(req)) throw error;
       return null;
     });
   };
+}
+
+/** Checks and records a response before it is sent. */
+async function recorded(exchange: Exchange, running: Promise<Answer | null>): Promise<Answer | null> {
+  const result = await running;
+  if (result === null) return null;
+  checkResponse(exchange, result);
+  await record(exchange, result);
+  await keep(exchange, result);
+  return result;
 }
 
 function checkResponse({ endpoint, context, authenticated }: Exchange, result: Answer): void {

@@ -13,18 +13,42 @@ interface Queue {
   readonly waiting: Set<() => void>;
 }
 
+/** Maximum of requests that run at the same time: of a live tenant, of a sandbox, and of all tenants. */
+interface Slots {
+  readonly live: number;
+  readonly sandbox: number;
+  readonly all: number;
+}
+
 /**
- * Limits how many requests of one tenant use the database at the same time (R-85). A live tenant may hold half of the
- * slots and a sandbox an eighth, so that other tenants soon find a free one. Further requests wait in their tenant's
- * queue; the queues take turns.
- * @param slots maximum of requests of all tenants: the number of database connections
+ * The slots for requests that use the database: a live tenant may hold half of them and a sandbox an eighth, so that
+ * other tenants soon find a free one.
+ * @param connections the number of database connections
  */
-export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
-  const limits = { live: Math.max(1, Math.floor(slots / 2)), sandbox: Math.max(1, Math.floor(slots / 8)) };
+export const requestSlots = (connections: number): Slots => ({
+  live: Math.max(1, Math.floor(connections / 2)),
+  sandbox: Math.max(1, Math.floor(connections / 8)),
+  all: connections,
+});
+
+/** The slots for large pages, which keep the only thread busy for milliseconds: each tenant has one. */
+export const pageSlots: Slots = { live: 1, sandbox: 1, all: Infinity };
+
+/** Elements of a page that is not large: the contract's default. */
+const MAX_SMALL_PAGE = 20;
+
+/** Whether a request with this query is for a large page of a list. */
+export const isLargePage = (query: { readonly limit?: number }): boolean => (query.limit ?? 0) > MAX_SMALL_PAGE;
+
+/**
+ * Limits how many requests of one tenant run at the same time (R-85). Further requests wait in their tenant's queue;
+ * the queues take turns.
+ */
+export function openTenantLimiter({ all, ...limits }: Slots, maxWait = MAX_WAIT) {
   const running = countByTenant();
   /** The queue of each waiting tenant, in the order of their turns. */
   const queues = new Map<string, Queue>();
-  let free = slots;
+  let free = all;
 
   const count = (tenantId: string, change: 1 | -1): void => {
     running.add(tenantId, change);
