@@ -188,10 +188,12 @@ async function record(
   hidden: readonly string[],
 ): Promise<void> {
   const { db } = context;
+  // Round down, so that the next deliveries are due at once: the column holds milliseconds.
   const [endpoint] = await db.of(tenantId).rows<
     Pick<WebhookEndpoint, 'status' | 'url' | 'failingSince' | 'lastFailureAt'>
   >`
-    UPDATE webhook_endpoint SET busy_until = now() WHERE tenant_id = ${tenantId} AND id = ${id}::uuid
+    UPDATE webhook_endpoint SET busy_until = date_trunc('milliseconds', now())
+    WHERE tenant_id = ${tenantId} AND id = ${id}::uuid
     RETURNING status, url, failing_since AS "failingSince", last_failure_at AS "lastFailureAt"`;
   // The endpoint and its deliveries were deleted meanwhile.
   if (!endpoint) return;
