@@ -72,6 +72,20 @@ suite('with a synchronous standby,', () => {
     expect(await durability({ ...server, standbys: 0, isStandby: true })).toMatchObject([{ level: 'ok' }]);
   });
 
+  it.each(['ANY 2 (a, b)', 'first 2(a, b, c)', '2 (a, b)'])(
+    'doctor fails if fewer standbys confirm changes than synchronous_standby_names = %j demands',
+    async (standbyNames) => {
+      const durability = async (standbys: number) => {
+        const place = { db, url, config: readConfig({ DATABASE_URL: url }), servers: 1 };
+        const findings = await checkContents({ ...(await readServer(db)), standbyNames, standbys }, place);
+        return findings.find(({ check }) => check === 'durability');
+      };
+      const message = 'Synchronous standbys: 2 needed, 1 streaming. PostgreSQL confirms no change: callers get 503.';
+      expect(await durability(1)).toMatchObject({ level: 'failure', message });
+      expect(await durability(2)).toMatchObject({ level: 'ok' });
+    },
+  );
+
   it('doctor counts no reader of the WAL that no commit waits for as a standby', async () => {
     const reader = new Client({ connectionString: `${url}?replication=true` });
     await reader.connect();

@@ -74,7 +74,7 @@ export async function readServer({ everyTenant }: Database) {
       pg_is_in_recovery() AS "isStandby",
       coalesce(extract(epoch FROM (SELECT max(replay_lag) FROM pg_stat_replication)), 0)::float AS "lagSeconds",
       current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS "standbyNames",
-      (SELECT count(*) FROM pg_stat_replication WHERE coalesce(sync_state <> 'async', true)
+      (SELECT count(*) FROM pg_stat_replication WHERE coalesce(sync_state IN ('sync', 'quorum'), true)
         OR current_setting('synchronous_standby_names') = '')::int AS standbys,
       current_setting('log_parameter_max_length') AS "parameterLength",
       current_setting('log_error_verbosity') AS verbosity,
@@ -164,10 +164,14 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     if (isStandby) return ok('A standby confirms no change.');
     if (standbys === 0 && standbyNames === '') return ok('This PostgreSQL has no standby.');
     const waits = standbyNames !== '' && !['off', 'local'].includes(commit);
-    if (waits && standbys > 0) return ok('A change is acknowledged when a standby has it.');
+    // PostgreSQL's syntax: FIRST n (…), ANY n (…) or n (…); a list without a number demands one.
+    const needed = Number(/^\s*(?:(?:any|first)\s+)?(\d+)\s*\(/i.exec(standbyNames)?.[1] ?? 1);
+    if (waits && standbys >= needed)
+      return ok(`A change is acknowledged when ${needed === 1 ? 'a standby has' : `${needed} standbys have`} it.`);
     if (waits) {
-      const advice = `Start the standby, name it in synchronous_standby_names, or go on without it (${HANDBOOK}#standbys).`;
-      return failure('No synchronous standby is connected, so PostgreSQL confirms no change: callers get 503.', advice);
+      const advice = `Start the missing standby, name it in synchronous_standby_names, or go on without it (${HANDBOOK}#standbys).`;
+      const message = `Synchronous standbys: ${needed} needed, ${standbys} streaming. PostgreSQL confirms no change: callers get 503.`;
+      return failure(message, advice);
     }
     const found = `synchronous_standby_names = '${standbyNames}', synchronous_commit = ${commit}`;
     const advice = `Name the standbys in synchronous_standby_names, with synchronous_commit = on, and reload (${HANDBOOK}#standbys). If pg_stat_replication shows only base backups or subscribers, ignore this.`;
