@@ -40,6 +40,13 @@ it.each([
   await rm(folder('pg_dump'));
 });
 
+it('a missing version of pg_dump is reported with each version found, once', async () => {
+  await writeFile(folder('pg_dump'), '#!/bin/sh\necho "pg_dump (PostgreSQL) 9.1"\n', { mode: 0o755 });
+  const finding = pgProgram('pg_dump', 99, { PATH: `${folder()}:${folder()}/` });
+  await expect(finding).rejects.toThrow(/ of PostgreSQL 99 or later, and only 9(, 1\d)* was found\. /);
+  await rm(folder('pg_dump'));
+});
+
 (hasDebianPostgres() ? describe : describe.skip)('a backup in a folder', () => {
   beforeAll(async () => {
     cluster = await startDebianPostgres();

@@ -41,7 +41,8 @@ export async function pgProgram(name: string, atLeast: number, environment: Envi
   const found = programs.filter(({ major }) => major > 0).sort((a, b) => a.major - b.major);
   const fitting = found.find(({ major }) => major >= atLeast);
   if (!fitting) {
-    const others = found.length > 0 ? `, and only ${found.map(({ major }) => major).join(', ')} was found` : '';
+    const majors = [...new Set(found.map(({ major }) => major))];
+    const others = majors.length > 0 ? `, and only ${majors.join(', ')} was found` : '';
     throw new Error(
       `This command needs ${name} of PostgreSQL ${atLeast} or later${others}. ` +
         `Install PostgreSQL's client programs of such a version, and add their folder to PATH.`,
