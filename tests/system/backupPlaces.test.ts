@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { openS3Store } from '../../src/adapters/objects/s3Store.js';
+import { openBackupStore } from '../../src/cli/backup/backupStore.js';
 import { pgProgram } from '../../src/cli/backup/programs.js';
+import { putMissing } from '../../src/cli/backup/restore.js';
+import type { CliIo } from '../../src/cli/cliIo.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { runJson, runProgram } from '../cli/runProgram.js';
 import { debianPrograms, hasDebianPostgres, startDebianPostgres } from '../support/debianPostgres.js';
@@ -45,6 +49,14 @@ it('a missing version of pg_dump is reported with each version found, once', asy
   const finding = pgProgram('pg_dump', 99, { PATH: `${folder()}:${folder()}/` });
   await expect(finding).rejects.toThrow(/ of PostgreSQL 99 or later, and only 9(, 1\d)* was found\. /);
   await rm(folder('pg_dump'));
+});
+
+it('restore names the folder of the backup, not the object store, if a document cannot be read from the folder', async () => {
+  const account = { bucket: 'b', region: 'us-east-1', accessKey: 'a', secretKey: 's', endpoint: 'http://127.0.0.1:9' };
+  const store = await openS3Store({ ...account, spoolFolder: folder('spool') });
+  const from = await openBackupStore({} as CliIo, backup);
+  const restoring = putMissing(store, from, { key: 'a', contentType: 'image/png', sha256: 'a'.repeat(64) });
+  await expect(restoring).rejects.toThrow(`${backup} cannot be used: ENOENT`);
 });
 
 (hasDebianPostgres() ? describe : describe.skip)('a backup in a folder', () => {

@@ -67,6 +67,18 @@ export async function putMissing(
 ) {
   const present = await backups.digestOf(store.read(key)).catch(() => null);
   if (present === sha256) return false;
-  await store.put(key, backup.read(backups.objectFile(sha256)), contentType);
+  let failure: { readonly error: unknown } | undefined;
+  async function* watched() {
+    try {
+      yield* backup.read(backups.objectFile(sha256));
+    } catch (error) {
+      failure = { error };
+      throw error;
+    }
+  }
+  await store.put(key, watched(), contentType).catch((error: unknown) => {
+    // The store reports the folder's errors as its own.
+    throw failure ? failure.error : error;
+  });
   return true;
 }
