@@ -111,6 +111,15 @@ it('restore names the folder of the backup, not the object store, if a document 
     for (const file of others) expect(after).toContainEqual(expect.stringMatching(new RegExp(`${file}$`)));
   });
 
+  it('is made although the manifest of an earlier one is damaged, with a warning that names it', async () => {
+    const damaged = 'manifest-2026-01-01T00.00.00.000Z.json';
+    await write(damaged, '{');
+    const made = await runProgram(environment, 'backup', 'create', '--to', backup, '--keep', '1d');
+    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining(`Warning: ${backup} keeps ${damaged}, `) });
+    expect(await verify()).toBe('');
+    await rm(join(backup, damaged));
+  });
+
   it('remains intact when the pg_dump of the next backup fails halfway', async () => {
     const programs = folder('broken');
     await mkdir(programs);

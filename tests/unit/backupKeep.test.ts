@@ -46,13 +46,13 @@ function backupOf(takenAt: string): Manifest {
   };
 }
 
-async function backUpAt(store: BackupStore, day: number): Promise<string> {
+async function backUpAt(store: BackupStore, day: number, keep = KEEP): Promise<string> {
   const takenAt = new Date(Date.UTC(2026, 0, 1 + day, 2)).toISOString();
   const manifest = backupOf(takenAt);
   for (const file of [manifest.dump.file, ...manifest.objects.map((each) => objectFile(each.sha256))]) {
     await store.write(file, bodyOf(file));
   }
-  await writeManifest(store, manifest, KEEP);
+  await writeManifest(store, manifest, keep);
   return takenAt;
 }
 
@@ -97,6 +97,23 @@ it('backup create --keep counts days with backups, so that old ones outlast a pa
   expect((await readManifest(store)).takenAt).toBe('2026-06-01T00:00:00.000Z');
   expect((await readManifestOf(store, new Date('2026-01-03'))).takenAt).toBe('2026-01-02T02:00:00.000Z');
   await expect(readManifestOf(store, new Date('2025-12-31'))).rejects.toThrow('keeps no backup up to');
+});
+
+it('backup create --keep keeps a damaged manifest and all files that it may name, and removes other backups by its rule', async () => {
+  const { files, store } = memoryStore();
+  const backUp = (day: number) => backUpAt(store, day, keepOf('2d'));
+  const nameOf = (takenAt: string) => `manifest-${takenAt.replaceAll(':', '.')}.json`;
+  const old = await backUp(29);
+  const oldDump = (await readManifest(store)).dump.file;
+  const damaged = nameOf(await backUp(30));
+  files.set(damaged, '{');
+  await backUp(31);
+  const before = new Set(files.keys());
+  expect(before).toContain(nameOf(old));
+  const last = backupOf('2026-02-02T02:00:00.000Z');
+  expect(await writeManifest(store, last, keepOf('2d'))).toEqual([damaged]);
+  const removed = [...before].filter((name) => !files.has(name));
+  expect(removed.sort()).toEqual([oldDump, nameOf(old)].sort());
 });
 
 it.each(['', '7', '0d', '7d,', '7d 4w', '7y', '1000d'])('backup create refuses --keep %j', (text) => {

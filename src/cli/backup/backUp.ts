@@ -49,7 +49,8 @@ export async function majorVersion(client: Connection): Promise<number> {
 /**
  * Brings the backup up to date. It dumps the database first: because an object is removed only after its row, the
  * objects of the dumped rows exist, except those whose rows were removed meanwhile.
- * @returns the manifest, the number of copied objects, and the keys of documents whose object is missing or damaged
+ * @returns the manifest, the number of copied objects, the names of unreadable manifests, and the keys of documents whose
+ * object is missing or damaged
  */
 export async function backUp(target: BackupStore, { url, store, pgDump, keys, keep }: Source) {
   await store.check();
@@ -75,10 +76,10 @@ export async function backUp(target: BackupStore, { url, store, pgDump, keys, ke
       ...{ format: 1, version, database, ...dumped, objects, missing },
       keys: keys === null ? null : { file: name, sha256: await target.write(name, backups.bodyOf(keys)) },
     };
-    await backups.writeManifest(target, manifest, keep);
+    const unreadable = await backups.writeManifest(target, manifest, keep);
     const named = 'SELECT blob_path AS key FROM document WHERE blob_path = ANY ($1)';
     const { rows: lost } = await client.query<{ key: string }>(named, [missing]);
-    return { manifest, copied, lost: lost.map(({ key }) => key) };
+    return { manifest, copied, unreadable, lost: lost.map(({ key }) => key) };
   });
 }
 

@@ -54,12 +54,16 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       const store = await openStore(terminal);
       const target = await openBackupStore(terminal, to, true);
       const pgDump = (server: number) => pgProgram('pg_dump', server, terminal.environment);
-      const { manifest, copied, lost } = await withAnySchema(terminal, ({ ownerUrl: url }) =>
+      const { manifest, copied, unreadable, lost } = await withAnySchema(terminal, ({ ownerUrl: url }) =>
         recordedOn(terminal, url, () => backUp(target, { url, store, pgDump, keys, keep })),
       );
       const { takenAt, objects } = manifest;
       const told = `The backup of ${takenAt} is in ${to}. Documents: ${objects.length}, of which ${copied} were copied.`;
       print(terminal, json, { ...summary(manifest), copied }, told);
+      if (unreadable.length > 0)
+        terminal.err(
+          `Warning: ${to} keeps ${unreadable.join(', ')}, damaged or of another build, and all files that such a manifest may name. Replace it from another copy of the folder, or remove it if you do not need that backup.\n`,
+        );
       assertComplete('backup', lost);
     });
 

@@ -118,22 +118,33 @@ export async function assertBackupOf(store: BackupStore, database: string): Prom
 /**
  * Completes a backup: replaces the manifest, then removes files that no manifest names any longer.
  * @param keep which backups to keep; undefined = all that `--keep` kept, and this one only until the next backup
+ * @returns the names of unreadable manifests; they stay, and so does every file that they may name
  */
-export async function writeManifest(store: BackupStore, manifest: Manifest, keep?: Keep): Promise<void> {
+export async function writeManifest(store: BackupStore, manifest: Manifest, keep?: Keep): Promise<string[]> {
   if (keep) await store.write(dated(manifest.takenAt), bodyOf(JSON.stringify(manifest, null, 1)));
   await store.write(MANIFEST, bodyOf(JSON.stringify(manifest, null, 1)));
   const files = await store.list();
-  const dates = datesOf(files);
+  const dumps = new Map<string, string>();
+  const unreadable: string[] = [];
+  for (const date of datesOf(files)) {
+    const found = await findManifest(store, dated(date)).catch(() => null);
+    if (found) dumps.set(date, found.dump.file);
+    else unreadable.push(dated(date));
+  }
+  const dates = [...dumps.keys()];
   const kept = keep ? keptTimes(dates, keep) : new Set(dates);
   const named = new Set(filesOf(manifest).map(({ file }) => file));
   for (const date of dates) {
     if (!kept.has(date)) await store.remove(dated(date));
     else for (const { file } of filesOf(await readManifestOf(store, new Date(date)))) named.add(file);
   }
-  for (const file of files) {
+  // Unlike documents, a dump belongs to one backup, so an unreadable manifest cannot name that of a removed backup.
+  const removable = unreadable.length === 0 ? files : dates.flatMap((date) => dumps.get(date) ?? []);
+  for (const file of removable) {
     if (OWN.test(file) && !named.has(file)) await store.remove(file);
   }
   await store.removeUnfinished(new Date(manifest.takenAt));
+  return unreadable;
 }
 
 export async function* bodyOf(content: string): AsyncGenerator<Uint8Array> {
