@@ -88,8 +88,8 @@ export interface RequestAudit {
   clientId: string | null;
   /** Set by operations whose response or refusal is about a patient without naming one. */
   patientId: string | null;
-  /** Whether the operation's transaction has already committed the audit row. */
-  isCommitted: boolean;
+  /** Whether the audit row is committed, or has been sent to be. */
+  isRecorded: boolean;
   rowOf(response: AuditedResponse): AuditRow;
 }
 

@@ -5,6 +5,6 @@ import * as sandboxReset from '../domain/sandbox/reset.js';
 export const resetSandbox: Operation<'resetSandbox'> = async (_input, context) => {
   const { audit } = context;
   await sandboxReset.resetSandbox(context, audit.rowOf({ status: 204 }));
-  audit.isCommitted = true;
+  audit.isRecorded = true;
   return { status: 204, body: null };
 };

@@ -6,6 +6,6 @@ import { clockView } from '../views/clockView.js';
 export const setClock: Operation<'setClock'> = async ({ body }, context) => {
   const { audit } = context;
   const time = await sandboxClock.setClock(context, body.offsetSeconds, audit.rowOf({ status: 200 }));
-  audit.isCommitted = true;
+  audit.isRecorded = true;
   return { status: 200, body: clockView(time) };
 };

@@ -45,7 +45,7 @@ export async function withIdempotency<R extends Response>(
     return { response, isReplay: false };
   });
   // The work's transaction has committed its audit row, too; a replay did no work and still needs a row.
-  audit.isCommitted = !isReplay;
+  audit.isRecorded = !isReplay;
   return response;
 }
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openTenantLimiter, requestSlots } from '../../src/http/endpoint/tenantLimiter.js';
+import { openTenantLimiter } from '../../src/http/endpoint/tenantLimiter.js';
 import { cast } from '../support/cast.js';
 import { newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startFileHost } from '../support/fileHost.js';
@@ -54,15 +54,21 @@ describe('a tenant with many callers', () => {
   });
 });
 
-it('large pages of a tenant are read one after the other, so that they leave slots to its other requests', async () => {
+it('a large page is read while another one waits only if it is of another tenant, and does not delay small pages', async () => {
   const { prisma } = harness.domain.db;
-  const pages = await prisma.$transaction(async (db) => {
+  const clinics = (partner: Partner, limit: number) =>
+    call(harness, `GET /clinics?limit=${limit}`, { token: partner.token });
+  const answered: string[] = [];
+  const { pages, large } = await prisma.$transaction(async (db) => {
     await db.$executeRaw`LOCK TABLE product IN ACCESS EXCLUSIVE MODE`;
     const waiting = times(CALLERS, () => listProducts(live));
-    expect((await call(harness, 'GET /clinics', { token: live.token })).status).toBe(200);
-    return waiting;
+    const next = clinics(live, 21).finally(() => answered.push('large'));
+    expect((await clinics(live, 20)).status).toBe(200);
+    expect((await clinics(sandbox, 21)).status).toBe(200);
+    expect(answered).toEqual([]);
+    return { pages: waiting, large: next };
   });
-  expect(statuses(await Promise.all(pages))).toEqual([200]);
+  expect(statuses(await Promise.all([...pages, large]))).toEqual([200]);
 });
 
 it('uploads that wait for their files hold no slot of their tenant', async () => {
@@ -85,7 +91,7 @@ it('uploads that wait for their files hold no slot of their tenant', async () =>
 describe('a slot', () => {
   /** Starts named work that runs until `end(name)`; `order` lists the names as the work begins. */
   function stage(slots: number, longestWait?: number) {
-    const limiter = openTenantLimiter(requestSlots(slots), longestWait);
+    const limiter = openTenantLimiter(slots, longestWait);
     const order: string[] = [];
     const ends = new Map<string, () => void>();
     const begin = (name: string): Promise<void> =>

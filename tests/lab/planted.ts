@@ -181,7 +181,7 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
   {
     name: 'missing audit row of a replay',
     where: 'operations/withIdempotency.ts',
-    break: ['audit.isCommitted = !isReplay;', 'audit.isCommitted = true;'],
+    break: ['audit.isRecorded = !isReplay;', 'audit.isRecorded = true;'],
   },
   {
     name: 'failed webhook that counts as delivered',

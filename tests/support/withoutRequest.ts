@@ -12,7 +12,7 @@ export const withoutRequest = {
     clientId: null,
     patientId: null,
     possibleDuplicateIds: [],
-    isCommitted: false,
+    isRecorded: false,
     rowOf: () => {
       throw new Error('withoutRequest has no audit row: send this operation as a request to a harness');
     },

@@ -19,7 +19,7 @@ import { keysThat } from '../transactions/rows.js';
 import type { LookupContext, ModelContext, ReadContext } from '../transactions/transaction.js';
 
 /** Fields that lists do not show. */
-const detailFields = [
+const unlistedFields = [
   'tenantId',
   'claimedById',
   'reviewedById',
@@ -31,13 +31,13 @@ const detailFields = [
   'reviewedIdentity',
   'shipTo',
 ] as const;
-type DetailField = (typeof detailFields)[number];
+type UnlistedField = (typeof unlistedFields)[number];
 const listedFields = Object.keys(Prisma.EncounterScalarFieldEnum).filter(
-  (field) => !(detailFields as readonly string[]).includes(field),
+  (field) => !(unlistedFields as readonly string[]).includes(field),
 );
 
 /** An encounter with the parts that lists show. A stored record satisfies this type, too. */
-export interface ShownEncounter extends Omit<Encounter, DetailField> {
+export interface ShownEncounter extends Omit<Encounter, UnlistedField> {
   readonly treatments: readonly Pick<
     EncounterTreatment,
     'productId' | 'categoryId' | 'subcategoryId' | 'decision' | 'endReason'
@@ -112,7 +112,7 @@ export type ShownInformation = Pick<
 >;
 
 /** An encounter with the parts that lists omit: information and addenda. */
-export interface DetailedEncounter extends ShownEncounter, Pick<Encounter, DetailField> {
+export interface DetailedEncounter extends ShownEncounter, Pick<Encounter, UnlistedField> {
   readonly information: readonly JsonOf<ShownInformation>[];
   readonly addenda: readonly { readonly addedAt: string }[];
 }
@@ -273,7 +273,7 @@ export function permitted<Found extends Pick<Encounter, 'clinicId'>>(
   return encounter;
 }
 
-/** Gives the items of a row their types; changes the row instead of copying it, because a page has many. */
+/** Gives the items of a row their types. Changes the row: copying each row of a page is slow. */
 export function shownEncounter<Row extends Pick<ShownRow, 'gfeItems'>>(
   row: Row,
 ): Omit<Row, 'gfeItems'> & Pick<ShownEncounter, 'gfeItems'> {

@@ -73,7 +73,7 @@ export function requestAudit(
     tenantId: null,
     clientId: null,
     patientId: null,
-    isCommitted: false,
+    isRecorded: false,
     request,
     rowOf({ status, code = null, body, isUnknown }) {
       const parts = { response: body, ...request };

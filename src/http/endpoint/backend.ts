@@ -16,7 +16,7 @@ import { requestAudit, type ValidatedRequest } from './audit.js';
 import { addressOf, hasGone, logIdsOf, type Request, type Response } from './route.js';
 import { sandboxBehavior } from './sandboxBehavior.js';
 import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
-import { isLargePage, openTenantLimiter, pageSlots, requestSlots, unreadResponses } from './tenantLimiter.js';
+import { isLargePage, openTenantLimiter, unreadResponses } from './tenantLimiter.js';
 import { sampled, type Answer } from './validation.js';
 
 export type Backend = ReturnType<typeof createBackend>;
@@ -109,8 +109,7 @@ function validate({ endpoint, request, sent }: Exchange): void {
 
 /** Creates the step that runs an operation: a secured one after a delay that a sandbox asks for, in its tenant's slot. */
 function slots(endpoints: readonly Endpoint[], services: Services, unread: ReturnType<typeof unreadResponses>) {
-  const limiter = openTenantLimiter(requestSlots(services.config.databasePoolSize));
-  const pages = openTenantLimiter(pageSlots);
+  const limiter = openTenantLimiter(services.config.databasePoolSize);
   const behave = sandboxBehavior();
   const sampleFiles = { download: withSampleFiles(services.download) };
   const routes: Context['routes'] = new Map(
@@ -118,7 +117,7 @@ function slots(endpoints: readonly Endpoint[], services: Services, unread: Retur
   );
   return async (exchange: Exchange): Promise<Answer | null> => {
     const { endpoint, head, req, res, context, request, authenticated } = exchange;
-    if (!authenticated) return hasGone(req) ? null : recorded(exchange, endpoint.run(request, context));
+    if (!authenticated) return hasGone(req) ? null : checkAndRecord(exchange, endpoint.run(request, context));
     const { caller, clockOffsetMs } = authenticated;
     await behave(head.headers, caller, endpoint, res.locals);
     unread.requireRoom(caller.tenantId);
@@ -132,8 +131,10 @@ function slots(endpoints: readonly Endpoint[], services: Services, unread: Retur
       // A sandbox has its own time, and downloads sample files.
       return endpoint.run(request, { ...live, ...sampleFiles, now: aheadOf(context.now, clockOffsetMs) });
     };
-    const runInSlot = () => recorded(exchange, limiter.run(caller, run));
-    return (isLargePage(request.query) ? pages.run(caller, runInSlot) : runInSlot()).catch((error: unknown) => {
+    const running = isLargePage(request.query)
+      ? limiter.runPage(caller, (withoutSlot) => checkAndRecord(exchange, run(withoutSlot)))
+      : checkAndRecord(exchange, limiter.run(caller, run));
+    return running.catch((error: unknown) => {
       // Ignore that no slot was given if the caller had hung up before.
       if (hasBegun || !hasGone(req)) throw error;
       return null;
@@ -142,7 +143,7 @@ function slots(endpoints: readonly Endpoint[], services: Services, unread: Retur
 }
 
 /** Checks and records a response before it is sent. */
-async function recorded(exchange: Exchange, running: Promise<Answer | null>): Promise<Answer | null> {
+async function checkAndRecord(exchange: Exchange, running: Promise<Answer | null>): Promise<Answer | null> {
   const result = await running;
   if (result === null) return null;
   checkResponse(exchange, result);
@@ -176,7 +177,10 @@ async function fail(exchange: Exchange, error: unknown): Promise<never> {
 /** Commits the audit row of a response if it needs one that the operation's transaction has not committed. */
 async function record({ endpoint, context }: Exchange, response: Parameters<RequestAudit['rowOf']>[0]): Promise<void> {
   const { audit, recordAudit } = context;
-  if (endpoint.audit && audit.clientId !== null && !audit.isCommitted) await recordAudit(audit.rowOf(response));
+  if (!endpoint.audit || audit.clientId === null || audit.isRecorded) return;
+  // Not again after a failure, because the row may be committed.
+  audit.isRecorded = true;
+  await recordAudit(audit.rowOf(response));
 }
 
 /** Keeps a sandbox's request with its response. A failure is only logged: the response must still be sent. */

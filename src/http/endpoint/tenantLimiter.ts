@@ -7,74 +7,59 @@ const MAX_WAITING = 200;
 /** Maximum wait in milliseconds, equal to that for a database connection (`openDatabase`). */
 const MAX_WAIT = 5_000;
 
-/** The queue of one tenant: a function per request that admits it. */
+/** A queue: a function per request that admits it. */
 interface Queue {
   readonly maxRunning: number;
   readonly waiting: Set<() => void>;
 }
 
-/** Maximum of requests that run at the same time: of a live tenant, of a sandbox, and of all tenants. */
-interface Slots {
-  readonly live: number;
-  readonly sandbox: number;
-  readonly all: number;
-}
+type Work<T> = (withoutSlot: Context['withoutSlot']) => Promise<T>;
 
-/**
- * The slots for requests that use the database: a live tenant may hold half of them and a sandbox an eighth, so that
- * other tenants soon find a free one.
- * @param connections the number of database connections
- */
-export const requestSlots = (connections: number): Slots => ({
-  live: Math.max(1, Math.floor(connections / 2)),
-  sandbox: Math.max(1, Math.floor(connections / 8)),
-  all: connections,
-});
-
-/** The slots for large pages, which keep the only thread busy for milliseconds: each tenant has one (R-85). */
-export const pageSlots: Slots = { live: 1, sandbox: 1, all: Infinity };
-
-/** Elements of a page that is not large: the contract's default. */
+/** Largest `limit` of a small page: the contract's default. */
 const MAX_SMALL_PAGE = 20;
 
 /** Whether a request with this query is for a large page of a list. */
 export const isLargePage = (query: { readonly limit?: number }): boolean => (query.limit ?? 0) > MAX_SMALL_PAGE;
 
 /**
- * Limits how many requests of one tenant run at the same time (R-85). Further requests wait in their tenant's queue;
- * the queues take turns.
+ * Limits how many requests of one tenant use the database at the same time (R-85). A live tenant may hold half of the
+ * slots and a sandbox an eighth, so that other tenants soon find a free one, and each one more for a large page, which
+ * keeps the only thread busy for milliseconds. Further requests wait in their queue; the queues take turns.
+ * @param slots maximum of requests of all tenants: the number of database connections
  */
-export function openTenantLimiter({ all, ...limits }: Slots, maxWait = MAX_WAIT) {
+export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
+  const limits = { live: Math.max(1, Math.floor(slots / 2)), sandbox: Math.max(1, Math.floor(slots / 8)) };
+  /** Requests that run, by the key of their queue: the tenant, or its large pages. */
   const running = countByTenant();
-  /** The queue of each waiting tenant, in the order of their turns. */
+  /** The queues, in the order of their turns. */
   const queues = new Map<string, Queue>();
-  let free = all;
+  let free = slots;
 
-  const count = (tenantId: string, change: 1 | -1): void => {
-    running.add(tenantId, change);
+  const count = (key: string, change: 1 | -1): void => {
+    running.add(key, change);
     free -= change;
   };
-  const hasSlot = (tenantId: string, maxRunning: number): boolean => free > 0 && running.of(tenantId) < maxRunning;
+  const hasSlot = (key: string, maxRunning: number): boolean => free > 0 && running.of(key) < maxRunning;
   const admitNext = (): void => {
-    for (const [tenantId, queue] of queues) {
-      if (!hasSlot(tenantId, queue.maxRunning)) continue;
+    for (const [key, queue] of queues) {
+      if (!hasSlot(key, queue.maxRunning)) continue;
       const [first] = queue.waiting;
-      queues.delete(tenantId);
-      if (first && queue.waiting.delete(first) && queue.waiting.size > 0) queues.set(tenantId, queue);
-      count(tenantId, 1);
+      queues.delete(key);
+      if (first && queue.waiting.delete(first) && queue.waiting.size > 0) queues.set(key, queue);
+      count(key, 1);
       return first?.();
     }
   };
-  const leave = (tenantId: string): void => {
-    count(tenantId, -1);
+  const leave = (key: string): void => {
+    count(key, -1);
     admitNext();
   };
   /** Waits for a slot. @param limit milliseconds; undefined for a request that has begun and must finish */
-  const wait = (tenantId: string, maxRunning: number, limit?: number): Promise<void> => {
-    const queue = queues.get(tenantId) ?? { maxRunning, waiting: new Set() };
+  const wait = (key: string, maxRunning: number, limit?: number): Promise<void> => {
+    const queue = queues.get(key) ?? { maxRunning, waiting: new Set() };
     const { waiting } = queue;
     if (limit !== undefined && waiting.size >= MAX_WAITING) throw tooMany();
-    queues.set(tenantId, queue);
+    queues.set(key, queue);
     return new Promise((resolve, reject) => {
       const admit = (): void => {
         clearTimeout(timer);
@@ -82,40 +67,42 @@ export function openTenantLimiter({ all, ...limits }: Slots, maxWait = MAX_WAIT)
       };
       const giveUp = (): void => {
         waiting.delete(admit);
-        if (waiting.size === 0) queues.delete(tenantId);
+        if (waiting.size === 0) queues.delete(key);
         reject(tooMany());
       };
       const timer = limit === undefined ? undefined : setTimeout(giveUp, limit);
       waiting.add(admit);
     });
   };
-  const enter = (tenantId: string, maxRunning: number, limit?: number): Promise<void> | undefined => {
-    if (!hasSlot(tenantId, maxRunning)) return wait(tenantId, maxRunning, limit);
-    count(tenantId, 1);
+  const enter = (key: string, maxRunning: number, limit?: number): Promise<void> | undefined => {
+    if (!hasSlot(key, maxRunning)) return wait(key, maxRunning, limit);
+    count(key, 1);
     return undefined;
+  };
+
+  const runIn = async <T>(key: string, maxRunning: number, work: Work<T>): Promise<T> => {
+    await enter(key, maxRunning, maxWait);
+    try {
+      return await work(async (longWork) => {
+        leave(key);
+        try {
+          return await longWork();
+        } finally {
+          await enter(key, maxRunning);
+        }
+      });
+    } finally {
+      leave(key);
+    }
   };
 
   return {
     /** Runs work in a slot. @throws TenantOverload if the tenant's queue is full or the wait too long */
-    async run<T>(
-      { tenantId, tenantMode }: Pick<Caller, 'tenantId' | 'tenantMode'>,
-      work: (withoutSlot: Context['withoutSlot']) => Promise<T>,
-    ): Promise<T> {
-      const maxRunning = limits[tenantMode];
-      await enter(tenantId, maxRunning, maxWait);
-      try {
-        return await work(async (longWork) => {
-          leave(tenantId);
-          try {
-            return await longWork();
-          } finally {
-            await enter(tenantId, maxRunning);
-          }
-        });
-      } finally {
-        leave(tenantId);
-      }
-    },
+    run: <T>({ tenantId, tenantMode }: Pick<Caller, 'tenantId' | 'tenantMode'>, work: Work<T>): Promise<T> =>
+      runIn(tenantId, limits[tenantMode], work),
+    /** Runs work for a large page, as {@link run}. */
+    runPage: <T>({ tenantId }: Pick<Caller, 'tenantId'>, work: Work<T>): Promise<T> =>
+      runIn(`${tenantId} pages`, 1, work),
   };
 }
 
