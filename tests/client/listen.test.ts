@@ -115,7 +115,7 @@ it('a listener that ended at an event continues with the next one, and ends with
   const [code, , errors] = await ended(start(partner, '--until', 'order.held', '--timeout', '2'));
   expect([code, errors]).toEqual([
     1,
-    'Stopped after 2 s without forwarding an event order.held: check this name, and that --types, if given, includes it; cause one that CLIENT_ID may see; see that your receiver accepts all events; or raise --timeout.\n',
+    'Stopped after 2 s without forwarding an event order.held: check that --types, if given, includes it; cause one that CLIENT_ID may see; see that your receiver accepts all events; or raise --timeout.\n',
   ]);
   expect(received.map(({ id }) => id)).toEqual(await feed(partner));
   expect(seen).toBeLessThan(received.length);
@@ -127,7 +127,7 @@ it('a listener forwards only events of the requested types', async () => {
   expect(new Set(received.map(({ type }) => type))).toEqual(new Set(['order.created', 'order.paid']));
 });
 
-it('a listener refuses the position of another API client, wrong credentials, a --forward that is not an http URL, and options of examine', async () => {
+it('a listener refuses the position of another API client, wrong credentials, a --forward that is not an http URL, an unknown type after --until, and options of examine', async () => {
   const [partner, other] = [await newSandbox(harness), await newSandbox(harness)];
   await ended(start(partner, '--until', 'order.created'));
   expect(await ended(start(other))).toMatchObject([2, '', expect.stringContaining(`${partner.clientId} at`)]);
@@ -141,6 +141,11 @@ it('a listener refuses the position of another API client, wrong credentials, a 
     2,
     '',
     expect.stringContaining('needs an http(s) URL'),
+  ]);
+  expect(await ended(start(partner, '--until', 'order.payed', '--timeout', '2'))).toMatchObject([
+    2,
+    '',
+    expect.stringMatching(/^--until needs one of these types: patient\.created, .*order\.paid, .*webhook\.disabled\. /),
   ]);
   expect(await ended(start(partner, '--json'))).toEqual([2, '', 'listen has no option --json. See --help.\n']);
 });

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { parseArgs, styleText } from 'node:util';
 import { ApiError } from '../errors.js';
+import { knownValues } from '../index.js';
 import { isHttp, keyOf, reasonOf } from './delivery.js';
 import { examine, textOf } from './examine.js';
 import { START_OVER, listen } from './listen.js';
@@ -81,13 +82,17 @@ async function runListen(values: Values): Promise<void> {
     throw new UsageError(
       'WEBHOOK_SECRET is not the secret of a receiver (whsec_…): correct it, or unset it to sign with the secret of the --state file.',
     );
+  if (until !== undefined && !knownValues.EventType.some((type) => type === until))
+    throw new UsageError(
+      `--until needs one of these types: ${knownValues.EventType.join(', ')}. For a newer one, install the service's client again.`,
+    );
   if (timeout !== undefined && !(Number(timeout) > 0 && Number(timeout) <= MAX_TIMEOUT))
     throw new UsageError(`--timeout needs a number of seconds above 0 and up to ${MAX_TIMEOUT}.`);
   if (timeout)
     setTimeout(
       end,
       Number(timeout) * 1000,
-      `Stopped after ${timeout} s${until ? ` without forwarding an event ${until}: check this name, and that --types, if given, includes it; cause one that CLIENT_ID may see; see that your receiver accepts all events; or raise --timeout` : ''}.`,
+      `Stopped after ${timeout} s${until ? ` without forwarding an event ${until}: check that --types, if given, includes it; cause one that CLIENT_ID may see; see that your receiver accepts all events; or raise --timeout` : ''}.`,
     ).unref();
   await listen({
     ...{ baseUrl: CES_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, secret: WEBHOOK_SECRET, forward, state },
