@@ -1,4 +1,5 @@
 import type { components } from '../../generated/client/contract.js';
+import { ApiError } from '../client/errors.js';
 import { Button, details, show, SHOWN, Time } from './components.js';
 import type { Session } from './session.js';
 
@@ -22,9 +23,16 @@ let cursor: string | undefined;
 /** Follows the event feed from its start, and shows the latest events. @returns whether there were new ones */
 export async function readEvents(session: Session): Promise<boolean> {
   const before = latest;
-  for await (const page of session.client.pages('/events', { limit: 100, ...(cursor && { cursor }) })) {
-    if (page.data.length > 0) latest = [...page.data.toReversed(), ...latest].slice(0, SHOWN);
-    cursor = page.next_cursor;
+  try {
+    for await (const page of session.client.pages('/events', { limit: 100, ...(cursor && { cursor }) })) {
+      if (page.data.length > 0) latest = [...page.data.toReversed(), ...latest].slice(0, SHOWN);
+      cursor = page.next_cursor;
+    }
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'cursor_invalid')) throw error;
+    // A reset removed events that this tab had not read: start again.
+    [latest, cursor] = [[], undefined];
+    return readEvents(session);
   }
   show('events', eventItems(session, latest));
   return latest !== before;

@@ -1,9 +1,10 @@
 import type { HTTPRequest, Page } from 'puppeteer-core';
 import { presetPermissions } from '../../src/domain/access/permissions.js';
 import { faults, inBrowser, openBrowser, violations } from '../support/browser.js';
-import { newClient, newPartner } from '../support/factories.js';
+import { eventsUpTo } from '../support/events.js';
+import { newClient, newPartner, newPatient } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
-import { newSandbox } from '../support/sandbox.js';
+import { newSandbox, reset } from '../support/sandbox.js';
 
 const harness = await openHarness();
 inBrowser('the workbench')('the workbench in a browser', () => {
@@ -126,6 +127,21 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     page.on('dialog', (dialog) => void dialog.accept());
     await click('Reset the sandbox');
     await shows('#notice', 'The sandbox was reset.');
+  });
+
+  it('the workbench reads the feed from its start after a reset that removed events which it had not read', async () => {
+    const sandbox = await newSandbox(harness);
+    await signIn(sandbox);
+    await shows('#events', 'order.created');
+    // A hidden tab does not read.
+    await page.evaluate(`Object.defineProperty(document, 'hidden', { value: true, configurable: true })`);
+    await newPatient(harness, sandbox);
+    await reset(harness, sandbox);
+    await newPatient(harness, sandbox);
+    await page.evaluate('delete document.hidden');
+    const event = (await eventsUpTo(harness, sandbox, 'patient.created')).at(-1);
+    await shows('#events', String(event?.id));
+    expect(await page.$eval('#notice', (notice) => notice.textContent)).toBe('');
   });
 
   it('the workbench names a missing permission in the panel that needs it, and shows the events', async () => {
