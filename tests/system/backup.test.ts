@@ -286,4 +286,13 @@ async function upload(patientId: string): Promise<Answer['body']> {
       'The signing keys in a backup are encrypted: set BACKUP_PASSPHRASE (for a restore, that of the backup).\n',
     );
   });
+
+  it('leaves no key file when the restore cannot write the keys completely', async () => {
+    const environment = environmentOf('ces', 'source');
+    await runJson(environment, 'backup', 'create', '--to', folder(BACKUP), '--with-keys');
+    const command = `BACKUP_PASSPHRASE='${environment.BACKUP_PASSPHRASE}' ces restore --from /secure/backup --with-keys`;
+    // Without room for a file, like a full disk.
+    await expect(shell(`ulimit -f 0\n${command}`, 'full')).rejects.toThrow('signing-keys.json cannot be used: EFBIG');
+    expect(await readdir(folder('full'))).not.toContain('signing-keys.json');
+  });
 });

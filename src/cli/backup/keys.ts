@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { readConfig } from '../../config.js';
 import { messageOf, nullIfMissing } from '../../failures.js';
 import type { CliIo } from '../cliIo.js';
@@ -59,7 +59,9 @@ export async function openKeys({ environment }: CliIo, text: string, secret: str
   if (present?.equals(content)) return;
   if (present) throw new Error(`${file} differs from the keys in the backup. Move it away, or omit --with-keys.`);
   await mkdir(dirname(file), { recursive: true })
-    .then(() => writeFile(file, content, { mode: 0o600, flag: 'wx', flush: true }))
+    // Write another file first: if the disk is full, cut keys would stop the service and a repeated restore.
+    .then(() => writeFile(`${file}.new`, content, { mode: 0o600, flush: true }))
+    .then(() => rename(`${file}.new`, file))
     .catch(unusable(file));
 }
 
