@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { newEncounter, newPartner, newPatient } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
 import { cancelled } from '../support/reviews.js';
+import { withSql } from '../support/sqlFaults.js';
 import { openOperator } from './operator.js';
 
 const folder = temporaryFolder();
@@ -44,6 +45,16 @@ it('backup complete lists the erasures that fail with their reasons and commands
   await cancelled(harness, partner, { encounter_id: id });
   expect(await run(...command.replace('  $ ces ', '').split(' '))).toMatchObject({ code: 0, stderr: '' });
   expect(await isErased(patientId)).toBe(true);
+});
+
+it('backup complete prints the reason of PostgreSQL as a sentence when the database refuses an erasure', async () => {
+  const entry = { tenantId, patientId: await newPatient(harness, partner), erasedAt: '2026-11-28T00:00:00.000Z' };
+  await writeFile(folder('refused'), `${JSON.stringify(entry)}\n`);
+  const refuse = `ALTER TABLE client ADD CONSTRAINT kept CHECK (email NOT LIKE '%.invalid') NOT VALID`;
+  const { stderr } = await withSql(harness, refuse, 'ALTER TABLE client DROP CONSTRAINT kept', () =>
+    run(...completion, '--erasures', folder('refused')),
+  );
+  expect(stderr.split('\n')[1]).toBe('new row for relation "client" violates check constraint "kept".');
 });
 
 it.each([

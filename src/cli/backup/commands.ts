@@ -8,7 +8,7 @@ import type { DomainContext } from '../../context.js';
 import { skipNumbers } from '../../domain/sweeps/skipNumbers.js';
 import { isErased } from '../../domain/patients/identity.js';
 import { inTransaction } from '../../domain/transactions/transaction.js';
-import { causeOf, messageOf } from '../../failures.js';
+import { causeOf } from '../../failures.js';
 import { migrateDatabase } from '../../runtime/serviceDatabase.js';
 import type { ServiceDatabase } from '../../runtime/configuredDatabase.js';
 import type { CliIo } from '../cliIo.js';
@@ -238,7 +238,7 @@ async function eraseAgain(terminal: CliIo, erasures: readonly Erasure[]) {
     await erase({ ...terminal, ...(command && { command }) }, tenantId, patientId, {
       beforeRetention: true,
     }).catch((error: unknown) => {
-      failed.push({ ...erasure, why: messageOf(error) });
+      failed.push({ ...erasure, why: `${causeOf(error)}.` });
     });
   }
   return failed;
