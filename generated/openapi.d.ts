@@ -7807,7 +7807,7 @@ export interface components {
             service: string;
             /**
              * @description The version of the service and its contract; equal to the header `API-Version`.
-             * @example 1.0.4
+             * @example 1.0.5
              */
             version: string;
         };
@@ -8684,7 +8684,7 @@ export interface components {
         XRequestId: string;
         /**
          * @description Version of this contract.
-         * @example 1.0.4
+         * @example 1.0.5
          */
         ApiVersion: string;
         /**

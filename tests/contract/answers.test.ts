@@ -20,7 +20,7 @@ interface Sent {
 const headers = {
   'Content-Type': 'application/json; charset=utf-8',
   'X-Request-Id': '01a1f9b8-cbc0-7000-8000-00000000f00d',
-  'API-Version': '1.0.4',
+  'API-Version': '1.0.5',
 };
 const textOf = (status: string, database: string): string => JSON.stringify({ status, database });
 const ready: Sent = { status: 200, headers, text: textOf('ready', 'ok') };
