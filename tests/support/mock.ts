@@ -1,8 +1,8 @@
+import { randomInt } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createServer } from 'node:net';
-import { listenOnLoopback } from './fileHost.js';
 
 /** The mock of the contract in a child process. */
 export interface Mock {
@@ -40,11 +40,15 @@ export async function startMock(...options: string[]): Promise<Mock> {
   };
 }
 
-/** A port that is free at the moment. */
+/** A free port below those that Linux gives to clients, so that it stays free while its server restarts. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listenOnLoopback(server);
-  server.close();
-  await once(server, 'close');
+  const port = randomInt(20_000, 32_768);
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return freePort();
+  }
+  await once(server.close(), 'close');
   return port;
 }
