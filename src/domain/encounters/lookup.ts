@@ -86,11 +86,7 @@ const items = (tenantId: string): Prisma.Sql => Prisma.sql`
     WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS "gfeItems"`;
 
 /** Selects encounters with their parts as JSON. @param more further columns, beginning with a comma */
-const shownWith = (
-  tenantId: string,
-  fields: readonly string[] | undefined,
-  more: Prisma.Sql,
-): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', fields)},
+const shownWith = (tenantId: string, fields: Prisma.Sql, more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fields},
   (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
       'subcategoryId', subcategory_id, 'decision', decision, 'endReason', end_reason) ORDER BY position)
     FROM encounter_treatment AS part
@@ -103,7 +99,9 @@ const shownWith = (
   FROM encounter`;
 
 /** Selects encounters as lists show them; the condition must name the tenant, too. */
-export const selectShown = forTenant((tenantId) => shownWith(tenantId, listedFields, Prisma.empty));
+export const selectShown = forTenant((tenantId) =>
+  shownWith(tenantId, fieldsOf('Encounter', 'encounter', listedFields), Prisma.empty),
+);
 
 /** The parts of an exchange of information that views show. */
 export type ShownInformation = Pick<
@@ -120,7 +118,7 @@ export interface DetailedEncounter extends ShownEncounter, Pick<Encounter, Unlis
 const selectDetailed = forTenant((tenantId) =>
   shownWith(
     tenantId,
-    undefined,
+    fieldsOf('Encounter', 'encounter'),
     Prisma.sql`,
   (SELECT coalesce(json_agg(json_build_object('requestedAt', requested_at, 'reviewerRef', reviewer_ref,
       'message', message, 'providedAt', provided_at, 'additionalNotes', additional_notes) ORDER BY requested_at, id), '[]')
